@@ -1,0 +1,42 @@
+# Two commands do everything on a machine that has Python, make and its package index:
+#   make demo    installs headcount into .venv and runs the demo
+#   make test    installs what the tests need too, and runs them all
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench install clean
+
+demo: .venv/installed
+	$(BIN)/headcount demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed-dev
+	$(BIN)/python -m benchmarks
+
+install: .venv/installed
+
+.venv/pip:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "headcount needs Python 3.11 or later")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	touch $@
+
+.venv/installed: .venv/pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/installed-dev: .venv/pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group test --group lint
+	touch $@ .venv/installed
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

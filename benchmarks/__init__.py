@@ -1,0 +1,1 @@
+"""Benchmarks, as ratios in one run."""

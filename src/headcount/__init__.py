@@ -1,0 +1,48 @@
+"""How many distinct people have each item, published with differential privacy.
+
+import headcount
+
+budget = headcount.Budget(epsilon=3, delta=1e-6)
+release = headcount.release("events.parquet", user="user_id", item="query", budget=budget)
+release.to_pandas()
+print(release.guarantee)
+"""
+
+from importlib.metadata import version as _version
+
+from headcount.api import release, release_counts
+from headcount.errors import (
+    BudgetError,
+    BudgetExceededError,
+    EngineError,
+    HeadcountError,
+    InputError,
+    MissingExtraError,
+    NotPrivateError,
+    OutputError,
+    SettingsError,
+    SourceError,
+)
+from headcount.privacy.budget import Budget
+from headcount.release import Guarantee, Release
+
+__version__ = _version("headcount")
+
+__all__ = [
+    "Budget",
+    "BudgetError",
+    "BudgetExceededError",
+    "EngineError",
+    "Guarantee",
+    "HeadcountError",
+    "InputError",
+    "MissingExtraError",
+    "NotPrivateError",
+    "OutputError",
+    "Release",
+    "SettingsError",
+    "SourceError",
+    "__version__",
+    "release",
+    "release_counts",
+]

@@ -1,0 +1,163 @@
+"""The two calls that make a release."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headcount.errors import SourceError
+from headcount.histogram import (
+    TopCounts,
+    check_columns,
+    count_distinct_users,
+    table_of,
+    top_of_histogram,
+)
+from headcount.privacy.budget import Budget
+from headcount.privacy.candidates import Candidates
+from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
+from headcount.privacy.pcr import private_count_release
+from headcount.privacy.schedule import levels
+from headcount.privacy.settings import Settings, settings_for
+from headcount.release import Guarantee, Release, build_release
+from headcount.sources import DEFAULT_MEMORY, Session, SourceName, TableLike, open_source
+
+DEFAULT_METHOD = "pcr"
+
+#: Called with what is being done, in words that do not depend on the data.
+Progress = Callable[[str], None]
+
+
+def _silent(message: str) -> None:
+    pass
+
+
+def release(
+    source: SourceName | TableLike,
+    *,
+    user: str,
+    item: str | Sequence[str],
+    budget: Budget,
+    table: str | None = None,
+    sql: str | None = None,
+    method: str = DEFAULT_METHOD,
+    relative_error: float | None = None,
+    candidates: int | None = None,
+    memory: str = DEFAULT_MEMORY,
+    unsafe_seed: int | None = None,
+    progress: Progress = _silent,
+) -> Release:
+    """Release how many distinct users have each item, with differential privacy.
+
+    Formal guarantee: the result is (``budget.epsilon``, ``budget.delta``)-DP and
+    ``budget.delta``-approximate ``budget.rho``-CDP for one user's rows, added or removed.
+
+    Args:
+        source: a path or glob of Parquet, CSV or JSON lines files, a DuckDB or SQLite file, a
+            pandas or Polars data frame, a PyArrow table, or an Ibis table of any backend.
+        user: the column that says whose a row is.
+        item: the column, or columns, whose values are counted.
+        budget: what may be spent.
+        table: the table of a database file.
+        sql: a single SELECT on a database file, instead of a table.
+        method: ``"pcr"``, or ``"pcr-paper"`` for the settings of the paper.
+        relative_error: r, the error to aim at for each count; 0.1 if not given.
+        candidates: k̄, how many of the most frequent items are considered; 10,000 if not given.
+        memory: what the embedded engine may use before it spills to disk.
+        unsafe_seed: makes the run reproducible, for experiments, and **not private**.
+        progress: called with what is being done.
+
+    Raises:
+        InputError: what was asked for cannot be done; nothing was spent.
+        EngineError: the engine failed; nothing was released.
+    """
+    settings = settings_for(method, r=relative_error, k_bar=candidates)
+    _check_budget(budget, settings)
+    entropy = _entropy(unsafe_seed)
+    items = [item] if isinstance(item, str) else list(item)
+    with Session(memory) as session:
+        progress("opening the source")
+        events = open_source(session, source, table, sql)
+        check_columns(events, user, items)
+        progress("counting distinct users per item")
+        top = count_distinct_users(events, user, items, settings.k_bar + 1)
+        guarantee = Guarantee.of(
+            budget, method=method, private=entropy.private, rows_stay_apart=events.rows_stay_apart
+        )
+    return _release_top(top, 0, settings, budget, entropy, guarantee, progress)
+
+
+def release_counts(
+    counts: Mapping[Any, int] | TableLike,
+    *,
+    budget: Budget,
+    item: str | Sequence[str] | None = None,
+    count: str = "count",
+    minimum: int = 1,
+    method: str = DEFAULT_METHOD,
+    relative_error: float | None = None,
+    candidates: int | None = None,
+    unsafe_seed: int | None = None,
+    progress: Progress = _silent,
+) -> Release:
+    """Release counts from a histogram of distinct users that exists already.
+
+    Formal guarantee: as for `release`, **provided** that each count is of distinct users, each
+    item stands once, and every item that ``minimum`` or more users have is there.
+
+    Args:
+        counts: a mapping from items to counts, or a table of any kind that `release` takes.
+        budget: what may be spent.
+        item: the item column or columns of a table; all but the count column if not given.
+        count: the column of a table that holds the counts.
+        minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
+        method: as for `release`.
+        relative_error: as for `release`.
+        candidates: as for `release`.
+        unsafe_seed: as for `release`.
+        progress: as for `release`.
+    """
+    settings = settings_for(method, r=relative_error, k_bar=candidates)
+    _check_budget(budget, settings)
+    if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
+        raise SourceError("minimum must be a whole number of at least 1")
+    entropy = _entropy(unsafe_seed)
+    with Session() as session:
+        if isinstance(counts, Mapping):
+            counts, item, count = table_of(counts), "item", "count"
+        histogram = open_source(session, counts)
+        if item is None:
+            item = [column for column in histogram.table.columns if column != count]
+        items = [item] if isinstance(item, str) else list(item)
+        check_columns(histogram, count, items)
+        top = top_of_histogram(histogram, count, items, minimum, settings.k_bar + 1)
+    guarantee = Guarantee.of(budget, method=method, private=entropy.private, rows_stay_apart=True)
+    return _release_top(top, minimum - 1, settings, budget, entropy, guarantee, progress)
+
+
+def _release_top(
+    top: TopCounts,
+    floor: int,
+    settings: Settings,
+    budget: Budget,
+    entropy: Entropy,
+    guarantee: Guarantee,
+    progress: Progress,
+) -> Release:
+    candidates = Candidates.from_top(top.counts.to_numpy(), settings.k_bar, floor)
+    released = private_count_release(
+        candidates,
+        settings,
+        budget,
+        entropy,
+        on_level=lambda number: progress(f"choosing and measuring items, level {number}"),
+    )
+    return build_release(top.items, released, guarantee=guarantee, settings=settings, budget=budget)
+
+
+def _check_budget(budget: Budget, settings: Settings) -> None:
+    if not isinstance(budget, Budget):
+        raise TypeError("budget must be a headcount.Budget")
+    next(levels(settings, budget))  # refuses a δ that is too small before any data is read
+
+
+def _entropy(unsafe_seed: int | None) -> Entropy:
+    return OsEntropy() if unsafe_seed is None else SeededEntropy(unsafe_seed)

@@ -1,0 +1,43 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from headcount.privacy.budget import DEFAULT_DELTA, Budget
+from headcount.privacy.settings import METHODS
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def budget_options(command: _Command) -> _Command:
+    """Add --rho, --epsilon and --delta."""
+    for option in (
+        click.option("--delta", type=float, default=DEFAULT_DELTA, show_default=True,
+                     help="δ of the whole release."),
+        click.option("--epsilon", type=float, help="ε of the whole release, as in (ε, δ)-DP."),
+        click.option("--rho", type=float, help="ρ of the whole release, as in zCDP."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def mechanism_options(command: _Command) -> _Command:
+    """Add --method, --relative-error and --candidates."""
+    for option in (
+        click.option("--candidates", type=int, metavar="K",
+                     help="k̄, how many of the most frequent items are considered "
+                          "[default: 10000]."),
+        click.option("--relative-error", type=float, metavar="R",
+                     help="The error to aim at for each count [default: 0.1]."),
+        click.option("--method", type=click.Choice(list(METHODS)), default="pcr",
+                     show_default=True, help="pcr-paper has the settings of the paper."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def budget_from(rho: float | None, epsilon: float | None, delta: float) -> Budget:
+    """Return the budget that the options ask for."""
+    return Budget(rho=rho, epsilon=epsilon, delta=delta)

@@ -1,0 +1,44 @@
+"""headcount plan: what a budget can be expected to give, without any data."""
+
+import click
+
+from headcount.cli.options import budget_from, budget_options, mechanism_options
+
+
+@click.command()
+@budget_options
+@mechanism_options
+def plan(
+    rho: float | None,
+    epsilon: float | None,
+    delta: float,
+    method: str,
+    relative_error: float | None,
+    candidates: int | None,
+) -> None:
+    """Say how many items of which size a budget can release. Reads no data."""
+    from headcount.plan import expectations, smallest_item
+    from headcount.privacy.settings import settings_for
+    from headcount.writers.table import aligned
+
+    budget = budget_from(rho, epsilon, delta)
+    settings = settings_for(method, r=relative_error, k_bar=candidates)
+    click.echo(
+        f"Budget: ρ = {budget.rho:.6g}, δ = {budget.delta:g}, "
+        f"which is (ε = {budget.epsilon:.6g}, δ = {budget.delta:g})-differential privacy.\n"
+        f"Target: each count within {settings.r:.0%} of the truth, most of the time.\n\n"
+        f"An item needs about {smallest_item(settings, budget):,} users to be released at all.\n"
+        "If all items had the same number of users, the budget would be enough for:\n",
+        err=True,
+    )
+    rows = [
+        [f"{e.users:,}", f"{e.items:,}", f"± {e.std_error:,.0f}"]
+        for e in expectations(settings, budget)
+    ]
+    click.echo(aligned(["users per item", "items", "std error"], rows, [True] * 3), nl=False)
+    click.echo(
+        "\nReal data has a few large items and many small ones: what the large ones cost is "
+        "small,\nso expect about as many items as the row of the smallest count that you see "
+        "released.",
+        err=True,
+    )

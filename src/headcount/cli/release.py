@@ -1,0 +1,118 @@
+"""headcount release: the counts, from a file or a database."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from headcount.cli.options import budget_from, budget_options, mechanism_options
+from headcount.cli.progress import ProgressBar
+from headcount.errors import OutputError
+
+
+@click.command()
+@click.argument("source")
+@click.option(
+    "--user", required=True, metavar="COLUMN", help="The column that says whose a row is."
+)
+@click.option(
+    "--item",
+    "items",
+    required=True,
+    multiple=True,
+    metavar="COLUMN",
+    help="The column whose values are counted; repeat it for several.",
+)
+@budget_options
+@mechanism_options
+@click.option("--table", metavar="NAME", help="The table of a DuckDB or SQLite file.")
+@click.option("--sql", metavar="SELECT", help="A single SELECT on a DuckDB or SQLite file.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json"]),
+    help="What stdout gets [default: table].",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to a file instead: .csv, .json or .parquet.",
+)
+@click.option(
+    "--memory",
+    default="3GB",
+    show_default=True,
+    metavar="SIZE",
+    help="What the engine may use before it spills to disk.",
+)
+@click.option(
+    "--unsafe-seed",
+    type=int,
+    metavar="N",
+    help="Make the run reproducible, for experiments, and NOT PRIVATE.",
+)
+def release(
+    source: str,
+    user: str,
+    items: tuple[str, ...],
+    rho: float | None,
+    epsilon: float | None,
+    delta: float,
+    method: str,
+    relative_error: float | None,
+    candidates: int | None,
+    table: str | None,
+    sql: str | None,
+    form: str | None,
+    output: Path | None,
+    memory: str,
+    unsafe_seed: int | None,
+) -> None:
+    """Release how many distinct users have each item of SOURCE.
+
+    SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, or a DuckDB or
+    SQLite file with --table or --sql.
+    """
+    from headcount.api import release as run_release
+    from headcount.writers import AtomicFile, format_of, render
+
+    budget = budget_from(rho, epsilon, delta)
+    if output is not None and form is not None:
+        raise OutputError("--format is for stdout; with --output the file's ending says the format")
+    form = form or ("table" if output is None else format_of(output))
+    with nullcontext() if output is None else AtomicFile(output) as file:
+        with ProgressBar() as progress:
+            result = run_release(
+                source,
+                user=user,
+                item=items,
+                budget=budget,
+                table=table,
+                sql=sql,
+                method=method,
+                relative_error=relative_error,
+                candidates=candidates,
+                memory=memory,
+                unsafe_seed=unsafe_seed,
+                progress=progress,
+            )
+        content = render(result, form)
+        if file is None:
+            _to_stdout(content)
+        else:
+            try:
+                file.commit(content)
+            except OutputError:
+                # The budget is spent: what it bought must not be lost with a full disk.
+                click.echo("headcount: the release goes to stdout as JSON instead", err=True)
+                _to_stdout(render(result, "json"))
+                raise
+    for line in result.summary():
+        click.echo(line, err=True)
+
+
+def _to_stdout(content: bytes) -> None:
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()

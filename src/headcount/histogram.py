@@ -1,0 +1,140 @@
+"""Distinct users per item, counted, ordered and cut by the engine.
+
+One aggregation, written in Ibis and compiled for the engine that holds the data. At most
+k̄+1 rows of its result reach Python.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headcount.errors import SourceError
+from headcount.privacy.candidates import LARGEST_COUNT
+from headcount.sources.open import Events
+from headcount.sources.session import guarded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The columns that a result adds; an item column cannot have one of these names.
+RESULT_COLUMNS = ("count", "std_error", "lower", "upper")
+
+_USER = "headcount_user"
+_COUNT = "headcount_count"
+
+
+@dataclass(frozen=True)
+class TopCounts:
+    """The items with the most distinct users, and how many each has: true counts, private.
+
+    Attributes:
+        items: one column per item column, one row per item, counts falling.
+        counts: an Arrow array of the counts.
+    """
+
+    items: "pa.Table"
+    counts: "pa.ChunkedArray"
+
+
+def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
+    """Refuse columns that are not there, clash, or hold nested values."""
+    if not items:
+        raise SourceError("name at least one item column")
+    if len(set(items)) < len(items):
+        raise SourceError("an item column is named twice")
+    if user in items:
+        raise SourceError(f"the user column and an item column are the same: {user!r}")
+    schema = events.table.schema()
+    for column in items:
+        if column in RESULT_COLUMNS:
+            raise SourceError(
+                f"an item column cannot be called {column!r}, which is a column of the result; "
+                "rename it"
+            )
+    for column in (user, *items):
+        if column not in schema:
+            raise SourceError(
+                f"there is no column {column!r}; there are: {', '.join(map(repr, schema.names))}"
+            )
+        if schema[column].is_nested():
+            raise SourceError(f"column {column!r} holds nested values; use one with plain values")
+
+
+def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:
+    """Count the distinct users of each item and return the highest ``limit`` counts.
+
+    Formal guarantee: one more user raises any set of the counts by exactly 1 and lowers none.
+    Rows whose user or item (any of its columns) is NULL do not count.
+
+    Edge cases: fewer items than ``limit`` give fewer rows; no rows give none.
+    """
+    import ibis
+
+    table = events.table
+    kept = table.filter(*(table[column].notnull() for column in (user, *items)))
+    if events.backend.name == "duckdb":
+        # Twice as fast as COUNT(DISTINCT user) for long ids. A collision merges two users, so
+        # each count still moves by 0 or 1 with a user: safe for a histogram, as the hash does
+        # not depend on the data (privacy/pcr.md).
+        pairs = kept.select(*items, **{_USER: _hashed(kept[user])}).distinct()
+        counted = pairs.group_by(items).agg(**{_COUNT: ibis._.count()})
+    else:
+        counted = kept.group_by(items).agg(**{_COUNT: kept[user].nunique()})
+    return _run_top(events, counted, items, limit)
+
+
+def top_of_histogram(
+    histogram: Events, count: str, items: Sequence[str], minimum: int, limit: int
+) -> TopCounts:
+    """Return the highest ``limit`` counts of a histogram that exists already.
+
+    Counts below ``minimum`` and items that are NULL are left out.
+    """
+    import ibis
+
+    table = histogram.table
+    if not table[count].type().is_integer():
+        raise SourceError(f"the column {count!r} must hold whole numbers")
+    kept = table.filter(*(table[column].notnull() for column in (count, *items)))
+    repeated = kept.group_by(items).agg(**{_COUNT: ibis._.count()}).filter(ibis._[_COUNT] > 1)
+    outside = kept.filter((kept[count] < 0) | (kept[count] > LARGEST_COUNT))
+    run = histogram.backend.to_pyarrow
+    for bad, says in ((repeated, "an item stands in several rows"), (outside, "a count is absurd")):
+        found = guarded(functools.partial(run, bad.limit(1)), "the counts cannot be read")
+        if found.num_rows:
+            raise SourceError(f"this is no histogram of distinct users: {says}")
+    top = kept.filter(kept[count] >= minimum).select(*items, **{_COUNT: kept[count].cast("int64")})
+    return _run_top(histogram, top, items, limit)
+
+
+def table_of(counts: Mapping[Any, int]) -> "pa.Table":
+    """Return a mapping from items to counts as a table with the columns item and count."""
+    import pyarrow as pa
+
+    def build() -> pa.Table:
+        return pa.table({"item": list(counts.keys()), "count": list(counts.values())})
+
+    return guarded(build, "the mapping cannot be read as items and whole numbers")
+
+
+def _run_top(events: Events, counted: Any, items: Sequence[str], limit: int) -> TopCounts:  # noqa: ANN401
+    import ibis
+
+    # Ties are broken by the items themselves; any rule is safe.
+    top = counted.order_by(ibis.desc(_COUNT), *items).limit(limit)
+    result = guarded(lambda: events.backend.to_pyarrow(top), "the events cannot be counted")
+    return TopCounts(result.select(list(items)), result[_COUNT])
+
+
+def _hashed(user: Any) -> Any:  # noqa: ANN401 (Ibis has no types)
+    import ibis
+
+    if user.type().is_integer():
+        return user
+
+    @ibis.udf.scalar.builtin(signature=((user.type(),), "uint64"))
+    def hash(value):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
+        """DuckDB's own 64-bit hash."""
+
+    return hash(user)

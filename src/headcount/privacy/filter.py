@@ -1,0 +1,72 @@
+"""The privacy filter: asked before every step, never exceeded."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.errors import BudgetExceededError
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a step costs: ρ of zero-concentrated privacy and δ, both exact."""
+
+    rho: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.rho < 0 or self.delta < 0:
+            raise ValueError("a cost cannot be negative")
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.rho + other.rho, self.delta + other.delta)
+
+    def __mul__(self, times: int) -> "Cost":
+        return Cost(self.rho * times, self.delta * times)
+
+    def fits(self, limit: "Cost") -> bool:
+        """Whether both parts are within ``limit``."""
+        return self.rho <= limit.rho and self.delta <= limit.delta
+
+
+class PrivacyFilter:
+    """Grants steps while their sum stays within a total, in exact arithmetic.
+
+    Formal guarantee: an adaptive sequence of steps, each of them δₙ-approximate ρₙ-CDP for
+    every prior outcome and each reserved here before it ran, is δ-approximate ρ-CDP for the
+    total (ρ, δ) (Whitehouse, Ramdas, Rogers, Wu 2023; the paper's theorem on adaptive
+    sequences). A step is *reserved* at the most it can cost, run, and then *settled* at what
+    it turned out to cost, which may depend on its outcome: pay what you get.
+
+    Edge cases: a total of zero grants nothing but free steps. What is reserved and never
+    settled, because the step raised, stays spent.
+    """
+
+    def __init__(self, total: Cost) -> None:
+        self._total = total
+        self._spent = Cost()
+        self._reserved: Cost | None = None
+
+    @property
+    def spent(self) -> Cost:
+        """All that was settled, and what is reserved and not settled yet."""
+        return self._spent if self._reserved is None else self._spent + self._reserved
+
+    @property
+    def left(self) -> Cost:
+        """What may still be reserved."""
+        spent = self.spent
+        return Cost(self._total.rho - spent.rho, self._total.delta - spent.delta)
+
+    def reserve(self, most: Cost) -> None:
+        """Set aside the most that the next step can cost, or refuse the step."""
+        if self._reserved is not None:
+            raise BudgetExceededError("the previous step was not settled")
+        if not most.fits(self.left):
+            raise BudgetExceededError("a step asked the privacy filter for more than is left")
+        self._reserved = most
+
+    def settle(self, cost: Cost) -> None:
+        """Record what the reserved step really cost; the rest is free again."""
+        if self._reserved is None or not cost.fits(self._reserved):
+            raise BudgetExceededError("a step cost more than was reserved for it")
+        self._spent, self._reserved = self._spent + cost, None

@@ -1,0 +1,91 @@
+"""Private Count Release, the paper's algorithm, one race per level.
+
+`pcr.md`, beside this file, is the proof of what `private_count_release` claims.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.budget import Budget
+from headcount.privacy.candidates import Candidates
+from headcount.privacy.entropy import Entropy
+from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.race import race
+from headcount.privacy.schedule import levels
+from headcount.privacy.settings import Settings
+
+
+@dataclass(frozen=True)
+class ReleasedCounts:
+    """The transcript of a run. All of it may be published.
+
+    Attributes:
+        positions: which candidates were released, in the order they came out.
+        counts: their counts with discrete Gaussian noise.
+        sigmas: σ of each count's noise.
+        levels_run: how many levels were run.
+        spent: what the filter recorded.
+    """
+
+    positions: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    sigmas: NDArray[np.float64]
+    levels_run: int
+    spent: Cost
+
+
+def private_count_release(
+    candidates: Candidates,
+    settings: Settings,
+    budget: Budget,
+    entropy: Entropy,
+    on_level: Callable[[int], None] = lambda number: None,
+) -> ReleasedCounts:
+    """Release as many candidates as the budget allows, each with a noisy count.
+
+    Formal guarantee: the result, all of it, is ``budget.delta_selection``-approximate
+    ``budget.rho``-CDP with respect to adding or removing one user (pcr.md).
+
+    Edge cases: whether candidates are left is never asked. With none, ⊥ wins every level,
+    each is charged, and the run ends where the filter or the number of levels ends it.
+
+    Args:
+        candidates: A and c, from a histogram of distinct users.
+        settings: the mechanism's parameters.
+        budget: what may be spent.
+        entropy: where noise comes from.
+        on_level: called with the number of each level before it runs, which may be shown.
+    """
+    privacy_filter = PrivacyFilter(Cost(budget.rho_for_filter, budget.delta_selection))
+    alive = np.ones(candidates.counts.size, dtype=np.bool_)
+    positions: list[int] = []
+    counts: list[int] = []
+    sigmas: list[float] = []
+    levels_run = 0
+    for level in levels(settings, budget):
+        most_picks = level.most_picks(privacy_filter.left)
+        if most_picks == 0:
+            break
+        levels_run += 1
+        on_level(levels_run)
+        privacy_filter.reserve(level.most(most_picks))
+        outcome = race(level, candidates, alive, most_picks, entropy)
+        items = outcome.picked
+        true_counts = candidates.counts[items].tolist()
+        counts += entropy.discrete_gaussian(true_counts, level.sigma)
+        positions += items
+        sigmas += [level.sigma] * len(items)
+        alive[items] = False
+        privacy_filter.settle(level.cost(len(items) + outcome.reached_bottom, len(items)))
+        if not outcome.reached_bottom:
+            break
+    return ReleasedCounts(
+        positions=np.array(positions, dtype=np.int64),
+        counts=np.array(counts, dtype=np.int64),
+        sigmas=np.array(sigmas, dtype=np.float64),
+        levels_run=levels_run,
+        spent=privacy_filter.spent,
+    )

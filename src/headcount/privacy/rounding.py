@@ -1,0 +1,31 @@
+"""Rounding that can only go against the program.
+
+Costs and thresholds are real numbers, floats are not. Each is rounded once, here,
+in the direction in which the guarantee stays true, and is an exact rational from
+then on.
+"""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+
+def float_above(value: Fraction) -> float:
+    """Return the smallest float that is not below ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def float_below(value: Fraction) -> float:
+    """Return the largest float that is not above ``value``."""
+    return -float_above(-value)
+
+
+def log_above(value: Fraction) -> float:
+    """Return a float that is not below ``ln(value)`` and within 2 ulp of it."""
+    with localcontext() as context:
+        context.prec = 50
+        # The quotient and the logarithm are each correctly rounded to 50 digits: their
+        # errors are far below half the distance to the next float, which is added whole.
+        logarithm = (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+        return math.nextafter(float(logarithm), math.inf)

@@ -1,0 +1,120 @@
+"""The levels of a run and what each costs, fixed before any data is read."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.errors import BudgetError
+from headcount.privacy.budget import Budget
+from headcount.privacy.filter import Cost
+from headcount.privacy.rounding import float_above, log_above
+from headcount.privacy.settings import Charging, Settings
+
+# σ(ε) leaves room for this many standard deviations within the target relative error.
+SIGMAS_WITHIN_TARGET = 1.5
+
+
+@dataclass(frozen=True)
+class Level:
+    """One value of ε: its race, its measurements, and their exact costs.
+
+    Attributes:
+        epsilon: ε of every pick in the level, a float taken as an exact rational.
+        log_ratio: Λ, a float not below ln(k̄/δ*); ⊥ has the score T + c with T = 1 + Λ/ε.
+        sigma: σ of the discrete Gaussian noise on the counts released in this level.
+        opening: what the level costs by being run at all.
+        pick: what one pick costs, be it an item or ⊥.
+        measure: what the noisy count of one item costs.
+        required: what must be left before a pick is made.
+    """
+
+    epsilon: float
+    log_ratio: float
+    sigma: float
+    opening: Cost
+    pick: Cost
+    measure: Cost
+    required: Cost
+
+    @property
+    def threshold(self) -> float:
+        """T of the Unknown Domain Gumbel mechanism."""
+        return 1 + self.log_ratio / self.epsilon
+
+    def most_picks(self, left: Cost) -> int:
+        """How many picks, each with its measurement, may be made with what is left."""
+        left_rho, left_delta = left.rho - self.opening.rho, left.delta - self.opening.delta
+        if left_rho < self.required.rho or left_delta < self.required.delta:
+            return 0
+        picks = (left_rho - self.required.rho) // (self.pick.rho + self.measure.rho) + 1
+        if self.pick.delta:
+            picks = min(picks, left_delta // self.pick.delta)
+        return int(picks)
+
+    def most(self, picks: int) -> Cost:
+        """Return the most that this level can cost with so many picks."""
+        return self.opening + (self.pick + self.measure) * picks
+
+    def cost(self, picks: int, items: int) -> Cost:
+        """Return what the level cost when ``items`` of its ``picks`` were items."""
+        return self.opening + self.pick * picks + self.measure * items
+
+
+def pick_cost(epsilon: float) -> Fraction:
+    """ρ of one pick: ε-bounded range, hence ε²/8 (Durfee & Rogers 2019), rounded up."""
+    return Fraction(float_above(Fraction(epsilon) ** 2 / 8))
+
+
+def measure_cost(sigma: float) -> Fraction:
+    """ρ of one count with discrete Gaussian noise: 1/(2σ²) (Canonne et al. 2020), rounded up."""
+    return Fraction(float_above(1 / (2 * Fraction(sigma) ** 2)))
+
+
+def number_of_levels(settings: Settings, budget: Budget) -> int:
+    """L, the levels that δ is divided over: a public formula, free of σ and of the data.
+
+    At the last of them one pick costs about the whole of ρ.
+    """
+    span = math.log(math.sqrt(8 * budget.rho) / settings.epsilon_star) / math.log(settings.growth)
+    return 1 + max(0, math.floor(span))
+
+
+def delta_star(settings: Settings, budget: Budget) -> Fraction:
+    """δ* of the settings, or the selection's δ divided evenly over the L levels."""
+    if settings.delta_star is not None:
+        return Fraction(settings.delta_star)
+    return budget.delta_selection / number_of_levels(settings, budget)
+
+
+def levels(settings: Settings, budget: Budget) -> Iterator[Level]:
+    """Yield the levels in their order; the filter, not this, decides how many are run.
+
+    With the paper's charging there is no limit L, and this never ends by itself.
+    """
+    star = delta_star(settings, budget)
+    if star > budget.delta_selection:
+        raise BudgetError(
+            f"delta is too small for this method: a single pick uses {float(star):g} of it"
+        )
+    log_ratio = log_above(settings.k_bar / star)
+    paper = settings.charging is Charging.PAPER
+    limit = None if paper else number_of_levels(settings, budget)
+    epsilon, number = settings.epsilon_star, 0
+    while (limit is None or number < limit) and math.isfinite(epsilon):
+        sigma = (settings.r / SIGMAS_WITHIN_TARGET) * (1 + log_ratio / epsilon)
+        if paper:
+            sigma = max(sigma, float_above(2 / Fraction(epsilon)))
+        pick = Cost(pick_cost(epsilon), star if paper else Fraction(0))
+        measure = Cost(measure_cost(sigma))
+        yield Level(
+            epsilon=epsilon,
+            log_ratio=log_ratio,
+            sigma=sigma,
+            opening=Cost() if paper else Cost(delta=star),
+            pick=pick,
+            measure=measure,
+            required=Cost(2 * pick.rho, star) if paper else pick + measure,
+        )
+        epsilon *= settings.growth
+        number += 1

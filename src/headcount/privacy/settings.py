@@ -1,0 +1,84 @@
+"""The parameters of Private Count Release, named as in the paper."""
+
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from headcount.errors import SettingsError
+
+
+class Charging(StrEnum):
+    """What is charged for, and what is held back before a pick."""
+
+    #: The true cost of each pick and each measurement; δ* once per level (privacy/pcr.md).
+    TRUE_COST = "true-cost"
+    #: As the paper prints it: δ* for every pick, ε²/4 held back, hence σ ≥ 2/ε.
+    PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One frozen value that fixes the mechanism; nothing in it looks at the data.
+
+    Attributes:
+        epsilon_star: ε*, the selection parameter of the first level.
+        delta_star: δ*, the part of δ that one level (or, as the paper charges, one pick)
+            may use; None divides the selection's δ evenly over all levels.
+        k_bar: k̄, how many items with the highest counts are candidates.
+        r: the target relative error of a released count.
+        growth: the factor from one level's ε to the next.
+        charging: what is charged for.
+    """
+
+    epsilon_star: float = 0.0005
+    delta_star: float | None = None
+    k_bar: int = 10_000
+    r: float = 0.1
+    growth: float = 1.05
+    charging: Charging = Charging.TRUE_COST
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k_bar, bool) or not isinstance(self.k_bar, int) or self.k_bar < 1:
+            raise SettingsError(
+                f"the number of candidates (k̄) must be a whole number of at least 1, "
+                f"got {self.k_bar!r}"
+            )
+        if not 0 < self.r < 1:
+            raise SettingsError(
+                f"the relative error must lie strictly between 0 and 1, got {self.r:g}"
+            )
+        if not (self.epsilon_star > 0 and math.isfinite(self.epsilon_star)):
+            raise SettingsError(f"ε* must be a finite number above 0, got {self.epsilon_star:g}")
+        if not (self.growth > 1 and math.isfinite(self.growth)):
+            raise SettingsError(f"growth must be a finite number above 1, got {self.growth:g}")
+        if self.delta_star is not None and not 0 < self.delta_star < 1:
+            raise SettingsError(f"δ* must lie strictly between 0 and 1, got {self.delta_star:g}")
+        if self.charging is Charging.PAPER and self.delta_star is None:
+            raise SettingsError("the paper's charging needs a δ* for each pick")
+        if self.charging is Charging.TRUE_COST and self.delta_star is not None:
+            raise SettingsError("δ* follows from δ and the number of levels here; leave it out")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the settings as plain values."""
+        return {**asdict(self), "charging": str(self.charging)}
+
+
+#: What ``--method`` and ``method=`` accept; a method is a preset of the settings.
+METHODS: dict[str, Settings] = {
+    "pcr": Settings(),
+    "pcr-paper": Settings(
+        growth=math.sqrt(2), epsilon_star=0.0005, delta_star=1e-11, charging=Charging.PAPER
+    ),
+}
+
+
+def settings_for(method: str, **changes: float | None) -> Settings:
+    """Return the preset of a method with the parameters that were given changed."""
+    if method not in METHODS:
+        raise SettingsError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
+    given = {name: value for name, value in changes.items() if value is not None}
+    return Settings(**{**_fields(METHODS[method]), **given})  # type: ignore[arg-type]
+
+
+def _fields(settings: Settings) -> dict[str, object]:
+    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}

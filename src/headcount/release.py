@@ -1,0 +1,204 @@
+"""What comes out: the counts, and what may be said about them."""
+
+import json
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from headcount.errors import MissingExtraError, NotPrivateError
+from headcount.privacy.budget import Budget
+from headcount.privacy.filter import Cost
+from headcount.privacy.rounding import float_above
+from headcount.privacy.schedule import delta_star
+from headcount.privacy.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from headcount.privacy.pcr import ReleasedCounts
+
+#: How often ``lower`` to ``upper`` is meant to hold the true count.
+CONFIDENCE = 0.95
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+#: The key of the release's account in the metadata of its Arrow table and Parquet file.
+METADATA_KEY = b"headcount"
+
+UNIT = "one user: all rows of one user id, added or removed"
+UNIT_OF_QUERY = "one user: all rows of one user id in the result of the given SQL, added or removed"
+
+CAUTION_FOR_QUERY = (
+    "Caution: the SQL looks at several rows at a time (a join, LIMIT, aggregate, window or the "
+    "like). The guarantee is about the rows of its result; if one person's rows can change "
+    "another's there, it does not carry over to the tables below."
+)
+ADVICE_WHEN_EMPTY = (
+    "Nothing was released, which is a result like any other: no item was found to have enough "
+    "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
+    "relative error or coarser items help."
+)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What may be told to the world about a release. Nothing in it depends on the data.
+
+    The release is ``delta``-approximate ``rho``-CDP and (``epsilon``, ``delta``)-DP.
+    ``private`` is False for a run with a seed, about which nothing of this is true.
+    """
+
+    unit: str
+    rho: float
+    delta: float
+    epsilon: float
+    private: bool
+    method: str
+    version: str = field(default_factory=lambda: version("headcount"))
+
+    @classmethod
+    def of(
+        cls, budget: Budget, *, method: str, private: bool, rows_stay_apart: bool
+    ) -> "Guarantee":
+        """State what a budget promises."""
+        return cls(
+            unit=UNIT if rows_stay_apart else UNIT_OF_QUERY,
+            rho=budget.rho,
+            delta=budget.delta,
+            epsilon=budget.epsilon,
+            private=private,
+            method=method,
+        )
+
+    def require_private(self) -> None:
+        """Refuse a release made with a seed."""
+        if not self.private:
+            raise NotPrivateError("this release was made with a seed and is not private")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the guarantee as plain values."""
+        return {
+            "rho": self.rho,
+            "delta": self.delta,
+            "epsilon": self.epsilon,
+            "unit": self.unit,
+            "private": self.private,
+            "method": self.method,
+            "version": self.version,
+        }
+
+    def __str__(self) -> str:
+        if not self.private:
+            return "NOT PRIVATE: made with a seed, for experiments only. Do not publish."
+        return (
+            f"{self.delta:g}-approximate {self.rho:.6g}-zCDP, which is "
+            f"({self.epsilon:.6g}, {self.delta:g})-differential privacy. Protects {self.unit}."
+        )
+
+
+@dataclass(frozen=True)
+class Release:
+    """A private release of counts.
+
+    Attributes:
+        table: an Arrow table: the item columns under their own names, then ``count``,
+            ``std_error``, ``lower`` and ``upper`` (95 %), highest counts first. Its metadata
+            carries the guarantee.
+        guarantee: what may be told to the world.
+        spent: what of the budget was used: {"rho", "delta"}, rounded up.
+        settings: the mechanism's parameters.
+    """
+
+    table: "pa.Table"
+    guarantee: Guarantee
+    spent: dict[str, float]
+    settings: dict[str, object]
+
+    def account(self) -> dict[str, object]:
+        """Return all but the counts: guarantee, spent and settings."""
+        return {
+            "guarantee": self.guarantee.to_dict(),
+            "spent": self.spent,
+            "settings": self.settings,
+        }
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the counts as a pandas data frame."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return the counts as a Polars data frame."""
+        try:
+            import polars
+        except ModuleNotFoundError:
+            raise MissingExtraError("polars", "polars") from None
+        frame = polars.from_arrow(self.table)
+        assert isinstance(frame, polars.DataFrame)  # noqa: S101 (a table gives a frame)
+        return frame
+
+    def summary(self) -> list[str]:
+        """Return a few sentences about the release, none of which depends on unreleased data."""
+        lines = [
+            f"Released {len(self):,} items.",
+            f"Guarantee: {self.guarantee}",
+            f"Spent: ρ = {self.spent['rho']:.6g}, δ = {self.spent['delta']:.3g}.",
+        ]
+        if self.guarantee.unit == UNIT_OF_QUERY:
+            lines.append(CAUTION_FOR_QUERY)
+        if not len(self):
+            lines.append(ADVICE_WHEN_EMPTY)
+        return lines
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __repr__(self) -> str:
+        return f"<Release of {len(self)} items: {self.guarantee}>"
+
+
+def build_release(
+    items: "pa.Table",
+    released: "ReleasedCounts",
+    *,
+    guarantee: Guarantee,
+    settings: Settings,
+    budget: Budget,
+) -> Release:
+    """Put the released candidates' names to their noisy counts.
+
+    Everything here is post-processing of what the mechanism released.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    order = np.argsort(-released.counts, kind="stable")
+    counts, sigmas = released.counts[order], released.sigmas[order]
+    columns: dict[str, Any] = dict(
+        zip(items.column_names, items.take(released.positions[order]).columns, strict=True)
+    )
+    columns |= {
+        "count": pa.array(counts, pa.int64()),
+        "std_error": pa.array(sigmas, pa.float64()),
+        "lower": pa.array(np.maximum(counts - _Z * sigmas, 0.0), pa.float64()),
+        "upper": pa.array(np.maximum(counts + _Z * sigmas, 0.0), pa.float64()),
+    }
+    release = Release(
+        table=pa.table(columns),
+        guarantee=guarantee,
+        spent=spent_of(released.spent),
+        settings={
+            **settings.to_dict(),
+            "delta_star": float(delta_star(settings, budget)),
+            "levels_run": released.levels_run,
+        },
+    )
+    metadata = {METADATA_KEY: json.dumps(release.account(), ensure_ascii=False).encode()}
+    object.__setattr__(release, "table", release.table.replace_schema_metadata(metadata))
+    return release
+
+
+def spent_of(cost: Cost) -> dict[str, float]:
+    """Return a cost as floats, rounded up."""
+    return {"rho": float_above(cost.rho), "delta": float_above(cost.delta)}

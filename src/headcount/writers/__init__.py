@@ -1,0 +1,38 @@
+"""Every way a release is written down. All of them read the one `Release`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from headcount.errors import OutputError
+from headcount.release import Release
+from headcount.writers.csv import to_csv
+from headcount.writers.files import AtomicFile
+from headcount.writers.json import to_json
+from headcount.writers.parquet import to_parquet
+from headcount.writers.table import to_table
+
+__all__ = ["FORMATS", "AtomicFile", "format_of", "render"]
+
+FORMATS: dict[str, Callable[[Release], bytes]] = {
+    "table": to_table,
+    "csv": to_csv,
+    "json": to_json,
+    "parquet": to_parquet,
+}
+_ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+
+
+def format_of(path: Path) -> str:
+    """Return the format that a file's ending asks for."""
+    ending = path.suffix.lower()
+    if ending not in _ENDINGS:
+        raise OutputError(
+            f"cannot tell the format of {str(path)!r} by its ending; "
+            f"known are: {', '.join(_ENDINGS)}"
+        )
+    return _ENDINGS[ending]
+
+
+def render(release: Release, form: str) -> bytes:
+    """Return a release in one of the formats."""
+    return FORMATS[form](release)

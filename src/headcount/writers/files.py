@@ -1,0 +1,66 @@
+"""Files that are there whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from headcount.errors import OutputError
+
+
+class AtomicFile:
+    """A file that appears under its name only when it is complete.
+
+    Entering finds out that the place can be written to, before any work is done. Leaving
+    without `commit` removes every trace.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # A link stays a link: what it points at is replaced.
+        self._path = Path(os.path.realpath(path))
+        self._temporary: Path | None = None
+
+    def __enter__(self) -> Self:
+        folder = self._path.parent
+        if not folder.is_dir():
+            raise OutputError(f"there is no folder {str(folder)!r} to write to")
+        if self._path.is_dir():
+            raise OutputError(f"{str(self._path)!r} is a folder; name a file")
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{self._path.name[:100]}.", dir=folder)
+        except OSError as error:
+            raise OutputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
+        os.close(handle)
+        self._temporary = Path(name)
+        return self
+
+    def commit(self, content: bytes) -> None:
+        """Write the content, make it durable, and give it its name."""
+        if self._temporary is None:
+            raise OutputError("the file was committed already")
+        try:
+            with self._temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            self._temporary.chmod(0o666 & ~_umask())
+            self._temporary.replace(self._path)
+        except OSError as error:
+            raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+        self._temporary = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
