@@ -72,11 +72,12 @@ def measure_cost(sigma: float) -> Fraction:
 
 
 def number_of_levels(settings: Settings, budget: Budget) -> int:
-    """L, the levels that δ is divided over: a public formula, free of σ and of the data.
+    """L, the most levels that are run: a public formula, free of σ and of the data.
 
-    At the last of them one pick costs about the whole of ρ.
+    After the last of them a single pick would cost more than the whole of ρ.
     """
-    span = math.log(math.sqrt(8 * budget.rho) / settings.epsilon_star) / math.log(settings.growth)
+    largest = math.sqrt(8) * math.sqrt(budget.rho)
+    span = math.log(largest / settings.epsilon_star) / math.log(settings.growth)
     return 1 + max(0, math.floor(span))
 
 
@@ -88,10 +89,7 @@ def delta_star(settings: Settings, budget: Budget) -> Fraction:
 
 
 def levels(settings: Settings, budget: Budget) -> Iterator[Level]:
-    """Yield the levels in their order; the filter, not this, decides how many are run.
-
-    With the paper's charging there is no limit L, and this never ends by itself.
-    """
+    """Yield the L levels in their order; the filter may end a run before them."""
     star = delta_star(settings, budget)
     if star > budget.delta_selection:
         raise BudgetError(
@@ -99,9 +97,8 @@ def levels(settings: Settings, budget: Budget) -> Iterator[Level]:
         )
     log_ratio = log_above(settings.k_bar / star)
     paper = settings.charging is Charging.PAPER
-    limit = None if paper else number_of_levels(settings, budget)
-    epsilon, number = settings.epsilon_star, 0
-    while (limit is None or number < limit) and math.isfinite(epsilon):
+    epsilon = settings.epsilon_star
+    for _ in range(number_of_levels(settings, budget)):
         sigma = (settings.r / SIGMAS_WITHIN_TARGET) * (1 + log_ratio / epsilon)
         if paper:
             sigma = max(sigma, float_above(2 / Fraction(epsilon)))
@@ -117,4 +114,3 @@ def levels(settings: Settings, budget: Budget) -> Iterator[Level]:
             required=Cost(2 * pick.rho, star) if paper else pick + measure,
         )
         epsilon *= settings.growth
-        number += 1

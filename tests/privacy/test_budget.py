@@ -1,0 +1,111 @@
+"""Budgets and their conversion, against independent libraries."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from dp_accounting.rdp import rdp_privacy_accountant as rdp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headcount.errors import BudgetError
+from headcount.privacy.budget import Budget
+from headcount.privacy.conversion import epsilon_of, rho_of
+
+RHOS = [1e-4, 0.01, 0.1, 0.5, 1.0, 5.0, 50.0]
+DELTAS = [1e-12, 1e-9, 1e-6, 1e-3, 0.1]
+
+
+def reference_epsilon(rho, delta):
+    """dp-accounting's conversion of the Rényi curve α·ρ, on a fine grid of orders."""
+    orders = [1 + math.exp(i / 50) for i in range(-600, 800)]
+    return rdp.compute_epsilon(orders, [order * rho for order in orders], delta)[0]
+
+
+@pytest.mark.parametrize("rho", RHOS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_epsilon_agrees_with_dp_accounting(rho, delta):
+    ours, theirs = epsilon_of(rho, delta), reference_epsilon(rho, delta)
+    assert ours <= theirs + 1e-9
+    assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.1, 0.5, 1.0, 5.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_epsilon_agrees_with_opendp(rho, delta):
+    from opendp.combinators import make_fix_delta, make_zCDP_to_approxDP
+    from opendp.domains import atom_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import absolute_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    gaussian = make_gaussian(
+        atom_domain(T="i64"), absolute_distance(T="f64"), scale=1 / math.sqrt(2 * rho)
+    )
+    theirs, _ = make_fix_delta(make_zCDP_to_approxDP(gaussian), delta=delta).map(1.0)
+    assert epsilon_of(rho, delta) == pytest.approx(theirs, rel=2e-3)
+
+
+def test_the_papers_conversion_is_unsafe_where_privacy_md_says():
+    """At ρ = 5, δ' = 1e-6 the paper's last theorem gives 15.5, which is too little."""
+    rho, delta = 5.0, 1e-6
+    papers = rho + 2 * math.sqrt(2 * math.log(1 / delta))
+    simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    assert papers < 15.6 < epsilon_of(rho, delta) < simple
+
+
+@given(st.floats(1e-5, 100), st.floats(1e-15, 0.5), st.floats(0, 0.99))
+def test_rho_and_epsilon_are_inverse_and_safe(epsilon, delta, share):
+    rho = rho_of(epsilon, delta, delta * share)
+    back = epsilon_of(rho, delta, delta * share)
+    assert back <= epsilon * (1 + 1e-9)
+    assert back == pytest.approx(epsilon, rel=1e-6)
+
+
+@given(st.floats(1e-6, 1e4), st.floats(1e-15, 0.999))
+def test_both_statements_of_a_budget_hold_with_its_delta(rho, delta):
+    budget = Budget(rho=rho, delta=delta)
+    assert budget.delta_selection < Fraction(delta)
+    assert budget.epsilon == epsilon_of(rho, delta, float(budget.delta_selection))
+    assert budget.rho_for_filter <= Fraction(rho) * (1 - budget.delta_selection)
+
+
+@given(st.floats(1e-4, 100), st.floats(1e-15, 0.5))
+def test_a_budget_from_epsilon_stays_within_it(epsilon, delta):
+    budget = Budget(epsilon=epsilon, delta=delta)
+    assert (budget.epsilon, budget.delta) == (epsilon, delta)
+    assert epsilon_of(budget.rho, delta, float(budget.delta_selection)) <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"rho": 1, "epsilon": 1},
+        {"rho": 0},
+        {"rho": -1},
+        {"rho": math.inf},
+        {"rho": math.nan},
+        {"epsilon": 0},
+        {"epsilon": -3},
+        {"epsilon": math.inf},
+        {"epsilon": math.nan},
+        {"rho": 1, "delta": 0},
+        {"rho": 1, "delta": 1},
+        {"rho": 1, "delta": -1e-6},
+        {"rho": 1, "delta": math.nan},
+        {"rho": "1"},
+        {"rho": True},
+        {"rho": 1, "delta": None},
+        {"rho": 1e308},
+    ],
+)
+def test_what_is_no_budget_is_refused(wrong):
+    with pytest.raises(BudgetError):
+        Budget(**wrong)
+
+
+def test_a_budget_is_frozen():
+    with pytest.raises(AttributeError):
+        Budget(rho=1).rho = 2  # type: ignore[misc]

@@ -1,0 +1,122 @@
+"""The fast race against the enumerated law of repeated Unknown Domain Gumbel."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from headcount.privacy import race as race_module
+from headcount.privacy.candidates import Candidates
+from headcount.privacy.entropy import SeededEntropy
+from headcount.privacy.filter import Cost
+from headcount.privacy.race import race
+from headcount.privacy.schedule import Level
+from tests.privacy.laws import BOTTOM, race_law, weights_of
+from tests.privacy.scripted import ScriptedEntropy
+from tests.privacy.stats import chi_square_p, false_failure, fits
+
+RUNS = 12_000
+
+
+def level(epsilon, log_ratio):
+    return Level(epsilon, log_ratio, 1.0, Cost(), Cost(), Cost(), Cost())
+
+
+# Name: (level, counts, cut-off, released before, at most). Weights around ⊥'s, both sides.
+CASES = {
+    "one item": (level(1.0, 2.0), [3], 0, [], 9),
+    "ties": (level(0.7, 2.0), [4, 4, 4], 1, [], 9),
+    "spread": (level(0.5, 3.0), [12, 8, 8, 5, 3], 1, [], 99),
+    "cut after two": (level(0.5, 2.0), [9, 7, 6], 0, [], 2),
+    "some released before": (level(0.5, 2.0), [9, 7, 6, 5], 0, [0, 2], 9),
+    "none left": (level(0.5, 2.0), [9, 7], 0, [0, 1], 9),
+    "nothing": (level(0.5, 2.0), [], 0, [], 9),
+    "many rare": (level(1.0, 6.0), [1] * 8, 0, [], 9),
+}
+# −inf times every candidate by itself, +inf puts all of them into bands.
+NEAR = {"as it is": None, "one by one": -math.inf, "all in bands": math.inf}
+
+
+def exact_law(stage, counts, cutoff, dead, at_most):
+    alive = {str(i): n for i, n in enumerate(counts) if i not in dead}
+    return dict(race_law(weights_of(stage, alive, cutoff), at_most))
+
+
+def observed_law(stage, counts, cutoff, dead, at_most, runs=RUNS, seed=11):
+    entropy = SeededEntropy(seed)
+    candidates = Candidates(np.array(counts, dtype=np.int64), cutoff)
+    alive = np.ones(len(counts), dtype=np.bool_)
+    alive[dead] = False
+    seen = Counter()
+    for _ in range(runs):
+        outcome = race(stage, candidates, alive, at_most, entropy)
+        end = (BOTTOM,) if outcome.reached_bottom else ()
+        seen[(*map(str, outcome.picked), *end)] += 1
+    return seen
+
+
+def use_bands(monkeypatch, near):
+    if NEAR[near] is not None:
+        # Finite stand-ins: the tops of the bands are counted down from this.
+        monkeypatch.setattr(race_module, "_NEAR", {math.inf: 60.0, -math.inf: -1e6}[NEAR[near]])
+
+
+@pytest.mark.parametrize("near", NEAR)
+@pytest.mark.parametrize("case", CASES)
+def test_the_race_has_the_law_of_repeated_picks(case, near, monkeypatch):
+    use_bands(monkeypatch, near)
+    expected = exact_law(*CASES[case])
+    if len(expected) == 1:
+        assert observed_law(*CASES[case], runs=50).keys() == expected.keys()
+        return
+    p = chi_square_p(observed_law(*CASES[case]), expected)
+    assert fits(p), false_failure(p)
+
+
+def test_a_race_at_the_wrong_epsilon_is_noticed():
+    stage, counts, cutoff, dead, at_most = CASES["spread"]
+    wrong = level(stage.epsilon * 1.1, stage.log_ratio)
+    seen = observed_law(wrong, counts, cutoff, dead, at_most)
+    assert not fits(chi_square_p(seen, exact_law(stage, counts, cutoff, dead, at_most)))
+
+
+def test_a_cut_off_that_is_ignored_is_noticed():
+    stage, counts, cutoff, dead, at_most = CASES["spread"]
+    seen = observed_law(stage, counts, cutoff - 1, dead, at_most)
+    assert not fits(chi_square_p(seen, exact_law(stage, counts, cutoff, dead, at_most)))
+
+
+def test_a_cut_level_never_says_whether_more_would_have_followed():
+    stage = level(1.0, 2.0)
+    sure = Candidates(np.array([1000, 1000], dtype=np.int64), 0)
+    alive = np.ones(2, dtype=np.bool_)
+    outcome = race(stage, sure, alive, 2, SeededEntropy(1))
+    assert sorted(outcome.picked) == [0, 1]
+    assert not outcome.reached_bottom
+    assert race(stage, sure, alive, 3, SeededEntropy(1)).reached_bottom
+
+
+def test_near_ties_within_a_race_draw_more_bits():
+    """Two equal counts whose first 64 bits agree: the next bits decide who came first."""
+    word, bottom = 2**62, 2**63 + 2**62
+    candidates = Candidates(np.array([50, 50], dtype=np.int64), 0)
+    alive = np.ones(2, dtype=np.bool_)
+    orders = []
+    for first, second in [(1, 2), (2, 1)]:
+        entropy = ScriptedEntropy([bottom, word, word, first << 60, second << 60])
+        orders.append(race(level(1.0, 10.0), candidates, alive, 9, entropy).picked)
+        assert entropy.left == 0
+    assert sorted(orders) == [[0, 1], [1, 0]]
+
+
+def test_a_bottom_with_hardly_any_bits_draws_more_before_it_is_compared():
+    """⊥'s word of all ones says only that it rings late; a float would read infinity."""
+    candidates = Candidates(np.array([2], dtype=np.int64), 0)
+    alive = np.ones(1, dtype=np.bool_)
+    # x = 1·(2 − 1) − 45 = −44, so the item needs E below e^-44·E_⊥.
+    stage = level(1.0, 45.0)
+    late, early = 2**64 - 1, 0
+    # ⊥, then the one band's first word (0), its place, the next bits of item and ⊥.
+    entropy = ScriptedEntropy([late, early, 0, 0, 1 << 63, 1 << 63, 1 << 63, 1, 1, 1, 1])
+    assert race(stage, candidates, alive, 9, entropy).picked == [0]
