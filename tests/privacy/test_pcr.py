@@ -81,10 +81,13 @@ def test_the_papers_charges_agree_to_the_last_digit(seed, delta):
     run = fast(COUNTS, PAPER, budget, SeededEntropy(seed))
     epsilons = {level.sigma: level.epsilon for level in levels(PAPER, budget)}
     picks = [(int(p), epsilons[s]) for p, s in zip(run.positions, run.sigmas, strict=True)]
+    left = list(range(len(COUNTS)))
 
     def replay(h, cutoff, beta, threshold, rng):
         if picks and picks[0][1] == pytest.approx(1 / beta, rel=1e-12):
-            return picks.pop(0)[0]
+            place = left.index(picks.pop(0)[0])
+            del left[place]
+            return place
         return BOTTOM
 
     paper = literally(COUNTS, PAPER, budget, np.random.default_rng(0), select=replay)

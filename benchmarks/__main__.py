@@ -1,0 +1,35 @@
+"""Run the benchmarks and print one line for each target."""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from benchmarks import aggregation, mechanism, process
+
+PARTS = {
+    "startup": process.startup,
+    "mechanism": mechanism.run,
+    "aggregation": aggregation.run,
+    "memory": process.memory,
+}
+
+
+def main() -> None:
+    """Run the parts that were asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--big", action="store_true", help="also the 100-million-row file")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    wrong = set(options.parts) - set(PARTS)
+    if wrong:
+        parser.error(f"there is no part {', '.join(sorted(wrong))}")
+    default = [part for part in PARTS if part != "memory" or options.big]
+    with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
+        for part in options.parts or default:
+            for result in PARTS[part](Path(folder), options.rounds):
+                print(result, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""The files that are measured on."""
+
+from pathlib import Path
+
+import duckdb
+
+ROOT = Path(__file__).parents[1]
+#: 19.5 million distinct (post, word) pairs, where it is there; it is not part of the project.
+REDDIT = ROOT.parent / "shared" / "data" / "reddit_post_words.parquet"
+
+
+def events(folder: Path, rows: int = 20_000_000) -> tuple[Path, str]:
+    """Return a file with the columns user and item, and what it is."""
+    if REDDIT.exists():
+        return REDDIT, "reddit_post_words, 19.5 million rows"
+    return generated(folder, rows), f"{rows:,} generated rows"
+
+
+def generated(folder: Path, rows: int) -> Path:
+    """Make a file of events with a long tail of users and of items."""
+    path = folder / f"events-{rows}.parquet"
+    if not path.exists():
+        duckdb.sql(
+            f"""
+            COPY (
+                SELECT 'user' || (random() * random() * {rows} / 50)::INT AS "user",
+                       'item' || exp(random() * 13.8)::INT AS item
+                FROM range({rows})
+            ) TO '{path}' (FORMAT parquet)
+            """
+        )
+    return path

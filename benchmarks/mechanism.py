@@ -1,0 +1,79 @@
+"""The mechanism against the literal pick-by-pick loop, and against itself at k̄ = 10⁶."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from tests.privacy.literal import private_count_release_literally
+
+from benchmarks.timing import Result, interleaved
+from headcount.privacy.budget import Budget
+from headcount.privacy.candidates import Candidates
+from headcount.privacy.entropy import Entropy, OsEntropy
+from headcount.privacy.pcr import private_count_release
+from headcount.privacy.schedule import delta_star
+from headcount.privacy.settings import settings_for
+
+
+class SelectionOnly(OsEntropy):
+    """The race with the operating system's entropy, and no noise on the counts."""
+
+    def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:  # noqa: ARG002
+        """Return the values as they are."""
+        return list(values)
+
+
+def run(folder: Path, rounds: int) -> list[Result]:
+    """Time runs at ρ = 1 on a histogram like that of words: counts fall as 1/rank."""
+    budget, paper = Budget(rho=1, delta=1e-6), settings_for("pcr-paper")
+    counts = (200_000 / np.arange(1, 1_000_002) ** 0.75).astype(np.int64)
+    rng = np.random.default_rng(1)
+
+    def fast(k_bar: int, entropy: Entropy) -> Callable[[], object]:
+        candidates = Candidates.from_top(counts[: k_bar + 1], k_bar)
+        settings = settings_for("pcr", k_bar=k_bar)
+        return lambda: private_count_release(candidates, settings, budget, entropy)
+
+    def literal() -> None:
+        private_count_release_literally(
+            counts[:10_001].tolist(),
+            rho=budget.rho_for_filter,
+            delta=budget.delta_selection,
+            epsilon_star=paper.epsilon_star,
+            delta_star=float(delta_star(paper, budget)),
+            k_bar=10_000,
+            r=paper.r,
+            growth=paper.growth,
+            rng=rng,
+        )
+
+    seconds = interleaved(
+        {
+            "literal": literal,
+            "fast": fast(10_000, OsEntropy()),
+            "selection": fast(10_000, SelectionOnly()),
+            "large": fast(1_000_000, OsEntropy()),
+        },
+        rounds,
+    )
+    found = private_count_release(
+        Candidates.from_top(counts[:10_001], 10_000), settings_for("pcr"), budget, SelectionOnly()
+    ).positions.size
+    gain, selection = (seconds["literal"] / seconds[name] for name in ("fast", "selection"))
+    growth = seconds["large"] / seconds["fast"]
+    return [
+        Result(
+            f"mechanism at k̄ = 10,000, ρ = 1 ({found:,} items, {seconds['fast'] * 1e3:.0f} ms), "
+            f"against the literal loop ({seconds['literal']:.2f} s; "
+            f"its selection alone: {selection:.0f} times faster)",
+            f"{gain:.0f} times faster",
+            "at least 50",
+            gain >= 50,
+        ),
+        Result(
+            "mechanism at k̄ = 1,000,000, against itself at 10,000",
+            f"{growth:.1f} times its time",
+            "at most 5",
+            growth <= 5,
+        ),
+    ]
