@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headcount.errors import SourceError
+from headcount.errors import SettingsError, SourceError
 from headcount.histogram import (
     TopCounts,
     check_columns,
@@ -72,10 +72,10 @@ def release(
     settings = settings_for(method, r=relative_error, k_bar=candidates)
     _check_budget(budget, settings)
     entropy = _entropy(unsafe_seed)
-    items = [item] if isinstance(item, str) else list(item)
+    items = _listed(item)
     with Session(memory) as session:
         progress("opening the source")
-        events = open_source(session, source, table, sql)
+        events = open_source(session, source, table, sql, columns=[user, *items])
         check_columns(events, user, items)
         progress("counting distinct users per item")
         top = count_distinct_users(events, user, items, settings.k_bar + 1)
@@ -123,10 +123,11 @@ def release_counts(
     with Session() as session:
         if isinstance(counts, Mapping):
             counts, item, count = table_of(counts), "item", "count"
-        histogram = open_source(session, counts)
+        columns = None if item is None else [count, *_listed(item)]
+        histogram = open_source(session, counts, columns=columns)
         if item is None:
             item = [column for column in histogram.table.columns if column != count]
-        items = [item] if isinstance(item, str) else list(item)
+        items = _listed(item)
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, settings.k_bar + 1)
     guarantee = Guarantee.of(budget, method=method, private=entropy.private, rows_stay_apart=True)
@@ -160,4 +161,12 @@ def _check_budget(budget: Budget, settings: Settings) -> None:
 
 
 def _entropy(unsafe_seed: int | None) -> Entropy:
-    return OsEntropy() if unsafe_seed is None else SeededEntropy(unsafe_seed)
+    if unsafe_seed is None:
+        return OsEntropy()
+    if isinstance(unsafe_seed, bool) or not isinstance(unsafe_seed, int) or unsafe_seed < 0:
+        raise SettingsError("a seed must be a whole number of at least 0")
+    return SeededEntropy(unsafe_seed)
+
+
+def _listed(item: str | Sequence[str]) -> list[str]:
+    return [item] if isinstance(item, str) else list(item)

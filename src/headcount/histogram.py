@@ -5,14 +5,16 @@ k̄+1 rows of its result reach Python.
 """
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import SourceError
 from headcount.privacy.candidates import LARGEST_COUNT
+from headcount.sources.guard import running
 from headcount.sources.open import Events
-from headcount.sources.session import guarded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 #: The columns that a result adds; an item column cannot have one of these names.
 RESULT_COLUMNS = ("count", "std_error", "lower", "upper")
 
-_USER = "headcount_user"
-_COUNT = "headcount_count"
+# The most rows that an engine's LIMIT takes; no table has as many items.
+_MOST_ROWS = 2**62
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class TopCounts:
 
 
 def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
-    """Refuse columns that are not there, clash, or hold nested values."""
+    """Refuse columns that are not there, clash, or hold values that are no plain ones."""
     if not items:
         raise SourceError("name at least one item column")
     if len(set(items)) < len(items):
@@ -46,19 +48,24 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
     if user in items:
         raise SourceError(f"the user column and an item column are the same: {user!r}")
     schema = events.table.schema()
-    for column in items:
-        if column in RESULT_COLUMNS:
-            raise SourceError(
-                f"an item column cannot be called {column!r}, which is a column of the result; "
-                "rename it"
-            )
+    folded = Counter(name.casefold() for name in schema.names)
     for column in (user, *items):
         if column not in schema:
             raise SourceError(
                 f"there is no column {column!r}; there are: {', '.join(map(repr, schema.names))}"
             )
-        if schema[column].is_nested():
-            raise SourceError(f"column {column!r} holds nested values; use one with plain values")
+        if folded[column.casefold()] > 1:
+            raise SourceError(f"two columns are called {column!r} but for upper and lower case")
+    for column in items:
+        if column.casefold() in RESULT_COLUMNS:
+            raise SourceError(
+                f"an item column cannot be called {column!r}, which is a column of the result; "
+                "rename it"
+            )
+    for column in (user, *items):
+        kind = schema[column]
+        if kind.is_nested() or kind.is_interval() or kind.is_unknown():
+            raise SourceError(f"column {column!r} holds no plain values; cast it to text first")
 
 
 def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:
@@ -73,15 +80,16 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
 
     table = events.table
     kept = table.filter(*(table[column].notnull() for column in (user, *items)))
+    count = _unlike("count", items)
     if events.backend.name == "duckdb":
         # Twice as fast as COUNT(DISTINCT user) for long ids. A collision merges two users, so
         # each count still moves by 0 or 1 with a user: safe for a histogram, as the hash does
         # not depend on the data (privacy/pcr.md).
-        pairs = kept.select(*items, **{_USER: _hashed(kept[user])}).distinct()
-        counted = pairs.group_by(items).agg(**{_COUNT: ibis._.count()})
+        pairs = kept.select(*items, **{_unlike("user", items): _hashed(kept[user])}).distinct()
+        counted = pairs.group_by(items).agg(**{count: ibis._.count()})
     else:
-        counted = kept.group_by(items).agg(**{_COUNT: kept[user].nunique()})
-    return _run_top(events, counted, items, limit)
+        counted = kept.group_by(items).agg(**{count: kept[user].nunique()})
+    return _run_top(events, counted, items, count, limit)
 
 
 def top_of_histogram(
@@ -97,34 +105,65 @@ def top_of_histogram(
     if not table[count].type().is_integer():
         raise SourceError(f"the column {count!r} must hold whole numbers")
     kept = table.filter(*(table[column].notnull() for column in (count, *items)))
-    repeated = kept.group_by(items).agg(**{_COUNT: ibis._.count()}).filter(ibis._[_COUNT] > 1)
+    rows = _unlike("rows", items)
+    repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
     outside = kept.filter((kept[count] < 0) | (kept[count] > LARGEST_COUNT))
-    run = histogram.backend.to_pyarrow
-    for bad, says in ((repeated, "an item stands in several rows"), (outside, "a count is absurd")):
-        found = guarded(functools.partial(run, bad.limit(1)), "the counts cannot be read")
+    for bad, says in (
+        (repeated, "an item stands in several rows"),
+        (outside, "a count is negative or too large"),
+    ):
+        found = running(
+            functools.partial(histogram.backend.to_pyarrow, bad.limit(1)),
+            "the counts cannot be read",
+        )
         if found.num_rows:
             raise SourceError(f"this is no histogram of distinct users: {says}")
-    top = kept.filter(kept[count] >= minimum).select(*items, **{_COUNT: kept[count].cast("int64")})
-    return _run_top(histogram, top, items, limit)
+    whole = _unlike("count", items)
+    top = kept.filter(kept[count] >= minimum).select(*items, **{whole: kept[count].cast("int64")})
+    return _run_top(histogram, top, items, whole, limit)
 
 
 def table_of(counts: Mapping[Any, int]) -> "pa.Table":
     """Return a mapping from items to counts as a table with the columns item and count."""
     import pyarrow as pa
 
+    if any(isinstance(n, bool) or not isinstance(n, Integral) for n in counts.values()):
+        raise SourceError("the counts must be whole numbers")
+
     def build() -> pa.Table:
-        return pa.table({"item": list(counts.keys()), "count": list(counts.values())})
+        # Without a type an empty mapping would not look like one that holds something.
+        numbers = pa.array([int(n) for n in counts.values()], pa.int64())
+        return pa.table({"item": pa.array(list(counts.keys())), "count": numbers})
 
-    return guarded(build, "the mapping cannot be read as items and whole numbers")
+    return running(build, "the mapping cannot be read as items and whole numbers")
 
 
-def _run_top(events: Events, counted: Any, items: Sequence[str], limit: int) -> TopCounts:  # noqa: ANN401
+def _run_top(
+    events: Events,
+    counted: Any,  # noqa: ANN401 (Ibis has no types)
+    items: Sequence[str],
+    count: str,
+    limit: int,
+) -> TopCounts:
     import ibis
 
     # Ties are broken by the items themselves; any rule is safe.
-    top = counted.order_by(ibis.desc(_COUNT), *items).limit(limit)
-    result = guarded(lambda: events.backend.to_pyarrow(top), "the events cannot be counted")
-    return TopCounts(result.select(list(items)), result[_COUNT])
+    top = counted.order_by(ibis.desc(count), *items).limit(min(limit, _MOST_ROWS))
+
+    def run() -> "pa.Table":
+        result = events.backend.to_pyarrow(top)
+        result.validate(full=True)  # what is no text must be found before anything is spent
+        return result
+
+    result = running(run, "the events cannot be counted")
+    return TopCounts(result.select(list(items)), result[count])
+
+
+def _unlike(name: str, taken: Sequence[str]) -> str:
+    """Return a column name that is none of those that are taken."""
+    while name in (column.casefold() for column in taken):
+        name += "_"
+    return name
 
 
 def _hashed(user: Any) -> Any:  # noqa: ANN401 (Ibis has no types)

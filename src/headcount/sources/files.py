@@ -1,67 +1,59 @@
-"""Files of events: which there are, what they are, and how DuckDB reads them."""
+"""Files of events: which there are, and what they are."""
 
-import csv
 import glob
-import gzip
 from pathlib import Path
-from typing import Any
 
 from headcount.errors import SourceError
-from headcount.sources.session import Session, guarded
 
-# Everything in a CSV or JSON file is read as text, and a CSV's form is fixed rather than
-# sniffed: a type or a delimiter that is guessed from the rows would let one person's rows
-# change the schema of the result, or whether there is one at all.
-_CSV = {
-    "header": True,
-    "auto_detect": False,
-    "quote": '"',
-    "escape": '"',
-    "nullstr": "",
-    "allow_quoted_nulls": False,
-}
-
-DATABASES = {".duckdb": "duckdb", ".ddb": "duckdb", ".db": "sqlite", ".sqlite": "sqlite"}
-DATABASES |= {".sqlite3": "sqlite"}
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-FORMATS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
+KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+KINDS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
+KINDS |= {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+KINDS |= {".db": "database"}  # of either engine; its first bytes say which
 
 _MAGIC = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\0"), "parquet": (0, b"PAR1")}
+_GZIP = b"\x1f\x8b"
+_TEXT = ("csv", "tsv", "json")
 
 
-def kind_of(path: Path) -> str | None:
-    """Return what a file's ending says it is; a final .gz is looked through."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if len(suffixes) > 1 and suffixes[-1] == ".gz":
-        suffixes.pop()
-    known = FORMATS | DATABASES
-    return known.get(suffixes[-1]) if suffixes else None
+def is_gzipped(path: Path) -> bool:
+    """Whether a file's ending says that it is compressed."""
+    return path.suffix.lower() == ".gz"
 
 
-def matching(name: str) -> list[Path]:
-    """Return the files that a path or glob names, all of them there and not empty."""
+def matching(name: str) -> tuple[str, list[Path]]:
+    """Return what kind of files a path or glob names, and the files: there and not empty."""
     path = Path(name).expanduser()
     if path.exists():
         paths = [path]
     elif glob.has_magic(name):
         paths = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
-        paths = [path for path in paths if path.is_file()]
+        paths = [path for path in paths if not path.is_dir()]
         if not paths:
             raise SourceError(f"no file matches {name!r}")
     else:
         raise SourceError(f"there is no file {name!r}")
-    for path in paths:
-        _check_file(path)
-    return paths
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise SourceError("the files are of different kinds; give files of one kind")
+    return kinds.pop(), paths
 
 
-def _check_file(path: Path) -> None:
-    kind = kind_of(path)
+def _kind(path: Path) -> str:
+    kind = KINDS.get(
+        path.with_suffix("").suffix.lower() if is_gzipped(path) else path.suffix.lower()
+    )
     if path.is_dir():
         raise SourceError(f"{str(path)!r} is a folder; name its files, for instance with a glob")
-    if kind is None:
-        known = ", ".join(sorted(FORMATS | DATABASES))
-        raise SourceError(f"cannot tell what {str(path)!r} is by its ending; known are: {known}")
+    if kind is None or (is_gzipped(path) and kind not in _TEXT):
+        known = ", ".join(sorted(KINDS))
+        raise SourceError(
+            f"cannot tell what {str(path)!r} is by its ending; known are: {known}, and .gz after "
+            "those of text files"
+        )
+    if not path.is_file():
+        raise SourceError(
+            f"{str(path)!r} is not a regular file, and events are read more than once"
+        )
     try:
         with path.open("rb") as file:
             head = file.read(64)
@@ -69,59 +61,26 @@ def _check_file(path: Path) -> None:
         raise SourceError(f"cannot read {str(path)!r}: {error.strerror}") from None
     if not head:
         raise SourceError(f"the file {str(path)!r} is empty")
-    if not _looks_like(kind, head, gzipped=path.suffix.lower() == ".gz"):
+    engine = next((name for name in ("duckdb", "sqlite") if _begins_like(name, head)), "")
+    if kind == "database" and engine:
+        return engine
+    if not _looks_like(kind, head, gzipped=is_gzipped(path)):
         raise SourceError(f"the file {str(path)!r} is not what its ending says ({kind})")
+    return kind
+
+
+def _begins_like(kind: str, head: bytes) -> bool:
+    offset, magic = _MAGIC[kind]
+    return head[offset:].startswith(magic)
 
 
 def _looks_like(kind: str, head: bytes, *, gzipped: bool) -> bool:
     if gzipped:
-        return head.startswith(b"\x1f\x8b")
-    if kind in _MAGIC:
-        offset, magic = _MAGIC[kind]
-        return head[offset:].startswith(magic)
-    others = any(head[offset:].startswith(magic) for offset, magic in _MAGIC.values())
+        return head.startswith(_GZIP)
+    if kind not in _TEXT:
+        return kind in _MAGIC and _begins_like(kind, head)
+    if head.startswith(_GZIP) or any(_begins_like(other, head) for other in _MAGIC):
+        return False
     if kind == "json":
-        return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[", b"") and not others
-    return b"\0" not in head and not others and not head.startswith(b"\x1f\x8b")
-
-
-def read_files(session: Session, paths: list[Path]) -> Any:  # noqa: ANN401
-    """Return an Ibis table of the events in some files of one kind."""
-    kinds = {kind_of(path) for path in paths}
-    if len(kinds) > 1:
-        raise SourceError("the files are of different kinds; give files of one kind")
-    kind = kinds.pop()
-    # DuckDB reads a name as a glob too; these are names of files that are there.
-    names = [glob.escape(str(path)) for path in paths]
-    backend = session.duckdb()
-    says = (
-        f"cannot read the {kind} files as asked" if len(paths) > 1 else f"cannot read {names[0]!r}"
-    )
-    if kind == "parquet":
-        return guarded(lambda: backend.read_parquet(names), says)
-    if kind == "json":
-        return guarded(lambda: _read_json(backend, names), says)
-    return guarded(lambda: _read_csv(backend, paths, names, "\t" if kind == "tsv" else ","), says)
-
-
-def _read_csv(backend: Any, paths: list[Path], names: list[str], delimiter: str) -> Any:  # noqa: ANN401
-    headers = [_csv_header(path, delimiter) for path in paths]
-    if any(header != headers[0] for header in headers):
-        raise SourceError("the files do not have the same header line")
-    if len(set(headers[0])) < len(headers[0]):
-        raise SourceError("a column name stands twice in the header line")
-    columns = dict.fromkeys(headers[0], "VARCHAR")
-    return backend.read_csv(names, delim=delimiter, columns=columns, **_CSV)
-
-
-def _csv_header(path: Path, delimiter: str) -> list[str]:
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        return next(csv.reader(file, delimiter=delimiter), [])
-
-
-def _read_json(backend: Any, names: list[str]) -> Any:  # noqa: ANN401
-    # The names of the columns come from the file; their types do not.
-    found = backend.read_json(names, format="newline_delimited")
-    columns = dict.fromkeys(found.columns, "VARCHAR")
-    return backend.read_json(names, format="newline_delimited", columns=columns)
+        return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"")
+    return not head.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16

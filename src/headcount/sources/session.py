@@ -1,31 +1,21 @@
-"""The embedded engine: its memory, its spill folder, and its errors."""
+"""The embedded engine: its memory, its spill folder, and when it is closed."""
 
 import re
-import shutil
+import sqlite3
 import tempfile
-from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-from headcount.errors import EngineError, HeadcountError, SettingsError, SourceError
+from headcount.errors import SettingsError
+from headcount.sources.guard import opening
 
 DEFAULT_MEMORY = "3GB"
 
-_Result = TypeVar("_Result")
-
-# Failures that say the data, not the machine, is at fault. Their messages quote the data, so
-# only the kind of failure is kept.
-_DATA_FAULTS = (
-    "ConversionException",
-    "InvalidInputException",
-    "InvalidTypeException",
-    "OutOfRangeException",
-    "SerializationException",
-    "ArrowInvalid",
-    "UnicodeDecodeError",
-)
-# Failures whose message speaks of the schema and the query only.
-_SCHEMA_FAULTS = ("BinderException", "CatalogException", "ParserException")
+# SQLite runs this many of its steps, a few milliseconds' worth, between two looks at whether
+# the user pressed Ctrl-C.
+_STEPS_BETWEEN_LOOKS = 100_000
 
 
 class Session:
@@ -35,14 +25,17 @@ class Session:
     """
 
     def __init__(self, memory: str = DEFAULT_MEMORY) -> None:
-        if not re.fullmatch(r"\d+(\.\d+)? ?([KMGT]i?B)", memory, flags=re.IGNORECASE):
+        size = re.fullmatch(r"(\d+(?:\.\d+)?) ?[KMGT]i?B", memory, flags=re.IGNORECASE)
+        if size is None or not float(size[1]) > 0:
             raise SettingsError(f"memory must look like 3GB or 512MB, got {memory!r}")
-        self.memory = memory
-        self._spill: str | None = None
-        self._close: list[Callable[[], None]] = []
+        self._memory = memory
+        self._spill = ""
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        self._spill = tempfile.mkdtemp(prefix="headcount-")
+        self._spill = self._open.enter_context(
+            tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
+        )
         return self
 
     def __exit__(
@@ -51,65 +44,38 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for close in reversed(self._close):
-            close()
-        if self._spill is not None:
-            shutil.rmtree(self._spill, ignore_errors=True)
+        self._open.close()
 
-    def duckdb(self, database: str = ":memory:") -> Any:  # noqa: ANN401 (Ibis has no types)
-        """Open DuckDB through Ibis; a file is opened for reading only."""
+    def duckdb(self, file: Path | None = None) -> Any:  # noqa: ANN401 (Ibis has no types)
+        """Open DuckDB through Ibis, in memory or on a file, which is only read."""
         import ibis
 
-        backend = guarded(
+        backend = opening(
             lambda: ibis.duckdb.connect(
-                database,
-                read_only=database != ":memory:",
-                memory_limit=self.memory,
+                ":memory:" if file is None else str(file),
+                read_only=file is not None,
+                memory_limit=self._memory,
                 temp_directory=self._spill,
                 autoinstall_known_extensions="false",
                 preserve_insertion_order="false",
             ),
-            "cannot be opened as a DuckDB database (is another program writing to it?)",
+            f"{str(file)!r} cannot be opened as a DuckDB database, or is in use by another program"
+            if file
+            else "DuckDB does not start with these settings",
         )
-        self._close.append(backend.disconnect)
+        self._open.callback(backend.disconnect)
         backend.raw_sql("SET enable_progress_bar = false")  # how far it is depends on the data
         return backend
 
-    def sqlite(self, database: str) -> Any:  # noqa: ANN401
-        """Open a SQLite file through Ibis."""
+    def sqlite(self, file: Path) -> Any:  # noqa: ANN401
+        """Open a SQLite file, which is only read, through Ibis."""
         import ibis
 
-        backend = guarded(
-            lambda: ibis.sqlite.connect(database), "cannot be opened as a SQLite database"
-        )
-        self._close.append(backend.disconnect)
+        def connect() -> Any:  # noqa: ANN401
+            connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+            connection.set_progress_handler(lambda: None, _STEPS_BETWEEN_LOOKS)
+            return ibis.sqlite.from_connection(connection)
+
+        backend = opening(connect, f"{str(file)!r} cannot be opened as a SQLite database")
+        self._open.callback(backend.disconnect)
         return backend
-
-
-def guarded(action: Callable[[], _Result], says: str) -> _Result:
-    """Run an action of an engine; turn what it raises into an error that quotes no data.
-
-    The engine's exception is not chained: its text may hold cell contents, and a traceback
-    or a crash reporter would print it.
-    """
-    failure: HeadcountError
-    try:
-        return action()
-    except HeadcountError:
-        raise
-    except Exception as error:
-        failure = _translate(error, says)
-    raise failure
-
-
-def _translate(error: Exception, says: str) -> HeadcountError:
-    kind = type(error).__name__
-    if kind == "InterruptException":
-        raise KeyboardInterrupt
-    if kind in _SCHEMA_FAULTS:
-        return SourceError(f"{says}: {str(error).splitlines()[0]}")
-    if kind in _DATA_FAULTS:
-        return SourceError(f"{says}: the contents do not have the form that was expected")
-    if kind in ("OutOfMemoryException", "MemoryError"):
-        return EngineError(f"{says}: the engine ran out of memory; give it more with --memory")
-    return EngineError(f"{says}: the engine failed ({kind})")

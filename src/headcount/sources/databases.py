@@ -1,0 +1,104 @@
+"""Tables and queries of a DuckDB or SQLite file."""
+
+from pathlib import Path
+from typing import Any
+
+from headcount.errors import SourceError
+from headcount.sources.guard import opening
+from headcount.sources.session import Session
+
+# What a query is called while it is read: a temporary view, seen by this connection only.
+_VIEW = "headcount_events"
+
+
+def _view_for(definition: str) -> str:
+    """Return a name that the view's definition does not use."""
+    name = _VIEW
+    while name in definition.lower():
+        name += "_"
+    return name
+
+
+class Database:
+    """A database file that is open for reading."""
+
+    def __init__(self, session: Session, engine: str, path: Path) -> None:
+        self._name = str(path)
+        self._is_duckdb = engine == "duckdb"
+        self.backend: Any = session.duckdb(path) if self._is_duckdb else session.sqlite(path)
+
+    def table(self, name: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
+        """Return a table or view as an Ibis table."""
+        known = opening(self._names, f"the tables of {self._name!r} cannot be listed")
+        listed = ", ".join(map(repr, sorted(known))) or "no tables"
+        if name is None:
+            raise SourceError(f"name a table of {self._name!r}, or give SQL; it has: {listed}")
+        if name not in known:
+            raise SourceError(f"there is no table {name!r} in {self._name!r}; it has: {listed}")
+        return opening(lambda: self._read(name), f"cannot read the table {name!r}")
+
+    def query(self, select: str) -> Any:  # noqa: ANN401
+        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+
+        def read() -> Any:  # noqa: ANN401
+            view = _view_for(select)
+            self.backend.con.execute(f'CREATE TEMPORARY VIEW "{view}" AS {select}')
+            return self._read(view)
+
+        return opening(read, "the SQL cannot be run")
+
+    def _names(self) -> list[str]:
+        if not self._is_duckdb:
+            names: list[str] = self.backend.list_tables()
+            return names
+        rows = self.backend.con.sql(
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_catalog = current_database() AND table_schema = current_schema()"
+        ).fetchall()
+        return [row[0] for row in rows]
+
+    def _read(self, name: str) -> Any:  # noqa: ANN401
+        return self.backend.table(name) if self._is_duckdb else self._read_sqlite(name)
+
+    def _read_sqlite(self, name: str) -> Any:  # noqa: ANN401
+        """Return a SQLite table with types that follow from what was declared.
+
+        SQLite's columns need no type, and Ibis looks at the first row to find one, so that
+        one person's row would decide it and an empty table would be an error. What is not
+        declared to be integer, real or blob is read as text instead.
+        """
+        import ibis
+
+        columns = self.backend.con.execute(
+            "SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1", [name]
+        ).fetchall()
+        types = {column: _sqlite_type(declared) for column, declared in columns}
+        chosen = ", ".join(
+            f"CAST({_quoted(column)} AS TEXT) AS {_quoted(column)}"
+            if kind == "string"
+            else _quoted(column)
+            for column, kind in types.items()
+        )
+        view = _view_for(name)
+        self.backend.con.execute(
+            f'CREATE TEMPORARY VIEW "{view}" AS SELECT {chosen} FROM {_quoted(name)}'  # noqa: S608
+        )
+        return ibis.table(types, name=view)
+
+
+def _sqlite_type(declared: str) -> str:
+    """Return the Ibis type for a declared one, by SQLite's own rules of affinity."""
+    name = declared.upper()
+    if "INT" in name:
+        return "int64"
+    if any(part in name for part in ("CHAR", "CLOB", "TEXT")):
+        return "string"
+    if "BLOB" in name:
+        return "binary"
+    if any(part in name for part in ("REAL", "FLOA", "DOUB")):
+        return "float64"
+    return "string"
+
+
+def _quoted(identifier: str) -> str:
+    return '"' + identifier.replace('"', '""') + '"'

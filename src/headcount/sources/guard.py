@@ -1,0 +1,87 @@
+"""The wall between an engine's errors, which quote data, and ours, which do not."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from headcount.errors import EngineError, HeadcountError, SourceError
+
+_Result = TypeVar("_Result")
+
+# Failures that say the data, not the machine, is at fault. Their messages quote the data, so
+# nothing of them is kept.
+_DATA_FAULTS = {
+    "ArrowInvalid",
+    "ArrowNotImplementedError",
+    "ArrowTypeError",
+    "BadGzipFile",
+    "ConversionException",
+    "EOFError",
+    "IOException",
+    "InvalidInputException",
+    "InvalidTypeException",
+    "OSError",
+    "OutOfRangeException",
+    "OverflowError",
+    "SerializationException",
+    "TypeError",
+    "TypeMismatchException",
+    "UnicodeDecodeError",
+    "ValueError",
+}
+# Failures to understand a query: the message is about names, types and the query's own text.
+_SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
+_OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
+
+
+def opening(action: Callable[[], _Result], says: str) -> _Result:
+    """Run what looks at names and schemas only; whatever it raises is a fault of the input."""
+    return _guarded(action, lambda error: SourceError(f"{says}{_about_schema(error)}"))
+
+
+def running(action: Callable[[], _Result], says: str) -> _Result:
+    """Run what reads data; nothing of what it raises is passed on."""
+    return _guarded(action, lambda error: _without_data(error, says))
+
+
+def _guarded(
+    action: Callable[[], _Result], translate: Callable[[Exception], HeadcountError]
+) -> _Result:
+    failure: HeadcountError
+    try:
+        return action()
+    except HeadcountError:
+        raise
+    except Exception as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from None
+        failure = translate(error)
+    # Raised out here so that the engine's exception is not chained to it: a traceback or a
+    # crash reporter would print what that quotes.
+    raise failure
+
+
+def _is_interrupt(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorname", "")
+    return type(error).__name__ == "InterruptException" or code == "SQLITE_INTERRUPT"
+
+
+def _about_schema(error: Exception) -> str:
+    kind = type(error).__name__
+    if kind in _SCHEMA_FAULTS:
+        return f": {str(error).splitlines()[0]}"
+    if kind in _DATA_FAULTS:
+        return ": the contents do not have the form that was expected"
+    return f" ({kind})"
+
+
+def _without_data(error: Exception, says: str) -> HeadcountError:
+    kind = type(error).__name__
+    if kind in ("OutOfMemoryException", "MemoryError"):
+        return EngineError(f"{says}: the engine ran out of memory; give it more with --memory")
+    if kind in ("IOException", "OSError") and any(w in str(error).lower() for w in _OUT_OF_SPACE):
+        return EngineError(f"{says}: there is no space left for temporary files")
+    if getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_NOMEM"):
+        return EngineError(f"{says}: there is no space left for temporary files")
+    if kind in _DATA_FAULTS or type(error).__module__ == "sqlite3":
+        return SourceError(f"{says}: the contents do not have the form that was expected")
+    return EngineError(f"{says}: the engine failed ({kind})")

@@ -1,0 +1,102 @@
+"""How DuckDB reads files of events: nothing about their form is guessed from the rows.
+
+Everything in a CSV or JSON file is read as text, and the names of its columns are those of
+the first line. A type, a delimiter or a column that was guessed from the rows would let one
+person's rows change the schema of the result, or whether there is one at all.
+"""
+
+import csv
+import gzip
+import io
+import itertools
+import json
+from collections.abc import Sequence
+from glob import escape
+from pathlib import Path
+from typing import IO, Any
+
+from headcount.errors import SourceError
+from headcount.sources.files import is_gzipped
+from headcount.sources.guard import opening
+from headcount.sources.session import Session
+
+_CSV = {
+    "header": True,
+    "auto_detect": False,
+    "quote": '"',
+    "escape": '"',
+    "nullstr": "",
+    "allow_quoted_nulls": False,
+}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def read_files(session: Session, kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401
+    """Return an Ibis table of the events in some files of one kind, and its backend."""
+    # DuckDB takes a name for a glob; these are names of files that are there.
+    names = [escape(str(path)) for path in paths]
+    says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
+    if kind == "parquet":
+        return opening(lambda: session.duckdb().read_parquet(names), says)
+    if kind == "json":
+        columns = opening(lambda: _json_columns(paths), says)
+        return opening(
+            lambda: session.duckdb().read_json(names, columns=columns, format="newline_delimited"),
+            says,
+        )
+    delimiter = _DELIMITERS[kind]
+    columns = opening(lambda: _csv_columns(paths, delimiter), says)
+    return opening(
+        lambda: session.duckdb().read_csv(names, delim=delimiter, columns=columns, **_CSV), says
+    )
+
+
+def _csv_columns(paths: Sequence[Path], delimiter: str) -> dict[str, str]:
+    headers = []
+    for path in paths:
+        with _opened(path) as file:
+            try:
+                headers.append(next(csv.reader(file, delimiter=delimiter), []))
+            except csv.Error:
+                headers.append([])
+    if not all(headers):
+        raise SourceError("a file does not begin with a line of column names")
+    if any(header != headers[0] for header in headers):
+        raise SourceError("the files do not have the same header line")
+    return _as_text(headers[0])
+
+
+def _json_columns(paths: Sequence[Path]) -> dict[str, str]:
+    for path in paths:
+        with _opened(path, encoding="utf-8") as file:
+            if file.read(1) == "\ufeff":
+                raise SourceError(f"{str(path)!r} begins with a byte order mark; JSON has none")
+    with _opened(paths[0]) as file:
+        first = next((line for line in file if line.strip()), "")
+    try:
+        found = json.loads(first)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise SourceError("JSON needs one object on each line, with all keys in the first")
+    return _as_text(list(found))
+
+
+def _as_text(names: list[str]) -> dict[str, str]:
+    # A column without a name, such as the index that pandas writes, cannot be asked for, but
+    # it has to be called something.
+    spare = (name for n in itertools.count() if (name := f"column{n}") not in names)
+    columns = {name or next(spare): "VARCHAR" for name in names}
+    if len({name.casefold() for name in columns}) < len(names):
+        raise SourceError(
+            "a column name stands twice in the first line; upper and lower case count as the same"
+        )
+    return columns
+
+
+def _opened(path: Path, encoding: str = "utf-8-sig") -> IO[str]:
+    # What is no UTF-8 in later rows is for the engine to find.
+    if is_gzipped(path):
+        binary = gzip.open(path)  # noqa: SIM115 (the caller closes it)
+        return io.TextIOWrapper(binary, encoding=encoding, errors="replace", newline="")
+    return path.open(encoding=encoding, errors="replace", newline="")
