@@ -4,7 +4,6 @@ One aggregation, written in Ibis and compiled for the engine that holds the data
 k̄+1 rows of its result reach Python.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,11 +111,7 @@ def top_of_histogram(
         (repeated, "an item stands in several rows"),
         (outside, "a count is negative or too large"),
     ):
-        found = running(
-            functools.partial(histogram.backend.to_pyarrow, bad.limit(1)),
-            "the counts cannot be read",
-        )
-        if found.num_rows:
+        if histogram.run(bad.limit(1), "the counts cannot be read").num_rows:
             raise SourceError(f"this is no histogram of distinct users: {says}")
     whole = _unlike("count", items)
     top = kept.filter(kept[count] >= minimum).select(*items, **{whole: kept[count].cast("int64")})
@@ -149,13 +144,7 @@ def _run_top(
 
     # Ties are broken by the items themselves; any rule is safe.
     top = counted.order_by(ibis.desc(count), *items).limit(min(limit, _MOST_ROWS))
-
-    def run() -> "pa.Table":
-        result = events.backend.to_pyarrow(top)
-        result.validate(full=True)  # what is no text must be found before anything is spent
-        return result
-
-    result = running(run, "the events cannot be counted")
+    result = events.run(top, "the events cannot be counted")
     return TopCounts(result.select(list(items)), result[count])
 
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from headcount.privacy.budget import Budget
 from headcount.privacy.rounding import log_above
-from headcount.privacy.schedule import SIGMAS_WITHIN_TARGET, delta_star
-from headcount.privacy.settings import Settings
+from headcount.privacy.schedule import SIGMAS_WITHIN_TARGET, delta_star, levels
+from headcount.privacy.settings import Charging, Settings
 
 #: The sizes that a plan speaks about: users per item.
 SIZES = tuple(digit * 10**power for power in range(1, 7) for digit in (1, 3))
@@ -36,17 +36,21 @@ def item_cost(users: float, settings: Settings, budget: Budget) -> float:
 
 def smallest_item(settings: Settings, budget: Budget) -> int:
     """About how many users an item needs to be released at all, if it were the only one."""
-    return round(math.sqrt(item_cost(1, settings, budget) / budget.rho))
+    return math.ceil(math.sqrt(item_cost(1, settings, budget) / budget.rho))
 
 
 def expectations(settings: Settings, budget: Budget) -> list[Expectation]:
-    """Return what to expect for items of various sizes, up to where all candidates fit."""
+    """Return what to expect for items of various sizes, up to where no more can be released."""
+    next(levels(settings, budget))  # refuses a δ that is too small
+    most = settings.k_bar
+    if settings.charging is Charging.PAPER:
+        most = min(most, int(budget.delta_selection / delta_star(settings, budget)))
     found = []
     for users in SIZES:
         items = int(Fraction(budget.rho) / Fraction(item_cost(users, settings, budget)))
         if items:
             sigma = settings.r / SIGMAS_WITHIN_TARGET * users
-            found.append(Expectation(users, min(items, settings.k_bar), sigma))
-        if items >= settings.k_bar:
+            found.append(Expectation(users, min(items, most), sigma))
+        if items >= most:
             break
     return found

@@ -1,7 +1,7 @@
 """What comes out: the counts, and what may be said about them."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -31,9 +31,9 @@ UNIT = "one user: all rows of one user id, added or removed"
 UNIT_OF_QUERY = "one user: all rows of one user id in the result of the given SQL, added or removed"
 
 CAUTION_FOR_QUERY = (
-    "Caution: the SQL looks at several rows at a time (a join, LIMIT, aggregate, window or the "
-    "like). The guarantee is about the rows of its result; if one person's rows can change "
-    "another's there, it does not carry over to the tables below."
+    "Caution: the SQL may look at several rows at a time (a join, LIMIT, aggregate, window, a "
+    "function that headcount does not know). The guarantee is about the rows of its result; if "
+    "one person's rows can change another's there, it does not carry over to the tables below."
 )
 ADVICE_WHEN_EMPTY = (
     "Nothing was released, which is a result like any other: no item was found to have enough "
@@ -44,10 +44,21 @@ ADVICE_WHEN_EMPTY = (
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What may be told to the world about a release. Nothing in it depends on the data.
+    """What may be told to the world about a release: nothing in it depends on unreleased data.
 
     The release is ``delta``-approximate ``rho``-CDP and (``epsilon``, ``delta``)-DP.
     ``private`` is False for a run with a seed, about which nothing of this is true.
+
+    Attributes:
+        unit: whose privacy is protected.
+        rho: ρ of the whole release.
+        delta: δ of the whole release.
+        epsilon: ε of the whole release.
+        private: whether all this is true.
+        method: how the release was made.
+        spent: what of the budget was used: {"rho", "delta"}, rounded up.
+        settings: the mechanism's parameters.
+        version: of headcount.
     """
 
     unit: str
@@ -56,6 +67,8 @@ class Guarantee:
     epsilon: float
     private: bool
     method: str
+    spent: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, object] = field(default_factory=dict)
     version: str = field(default_factory=lambda: version("headcount"))
 
     @classmethod
@@ -77,9 +90,9 @@ class Guarantee:
         if not self.private:
             raise NotPrivateError("this release was made with a seed and is not private")
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the guarantee as plain values."""
-        return {
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the guarantee as plain values, what was spent and the settings beside it."""
+        promise = {
             "rho": self.rho,
             "delta": self.delta,
             "epsilon": self.epsilon,
@@ -88,6 +101,7 @@ class Guarantee:
             "method": self.method,
             "version": self.version,
         }
+        return {"guarantee": promise, "spent": self.spent, "settings": self.settings}
 
     def __str__(self) -> str:
         if not self.private:
@@ -107,22 +121,20 @@ class Release:
             ``std_error``, ``lower`` and ``upper`` (95 %), highest counts first. Its metadata
             carries the guarantee.
         guarantee: what may be told to the world.
-        spent: what of the budget was used: {"rho", "delta"}, rounded up.
-        settings: the mechanism's parameters.
     """
 
     table: "pa.Table"
     guarantee: Guarantee
-    spent: dict[str, float]
-    settings: dict[str, object]
 
-    def account(self) -> dict[str, object]:
-        """Return all but the counts: guarantee, spent and settings."""
-        return {
-            "guarantee": self.guarantee.to_dict(),
-            "spent": self.spent,
-            "settings": self.settings,
-        }
+    @property
+    def spent(self) -> dict[str, float]:
+        """What of the budget was used."""
+        return self.guarantee.spent
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The mechanism's parameters."""
+        return self.guarantee.settings
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return the counts as a pandas data frame."""
@@ -184,9 +196,8 @@ def build_release(
         "lower": pa.array(np.maximum(counts - _Z * sigmas, 0.0), pa.float64()),
         "upper": pa.array(np.maximum(counts + _Z * sigmas, 0.0), pa.float64()),
     }
-    release = Release(
-        table=pa.table(columns),
-        guarantee=guarantee,
+    guarantee = replace(
+        guarantee,
         spent=spent_of(released.spent),
         settings={
             **settings.to_dict(),
@@ -194,9 +205,8 @@ def build_release(
             "levels_run": released.levels_run,
         },
     )
-    metadata = {METADATA_KEY: json.dumps(release.account(), ensure_ascii=False).encode()}
-    object.__setattr__(release, "table", release.table.replace_schema_metadata(metadata))
-    return release
+    metadata = {METADATA_KEY: json.dumps(guarantee.to_dict(), ensure_ascii=False).encode()}
+    return Release(pa.table(columns, metadata=metadata), guarantee)
 
 
 def spent_of(cost: Cost) -> dict[str, float]:

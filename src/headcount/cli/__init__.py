@@ -1,9 +1,11 @@
 """The command line: one file per command.
 
 stdout is data, stderr is talk. Exit codes: 0 done, 1 a fault of headcount's own, 2 something
-that was asked for cannot be done, 4 the engine failed, 130 interrupted, 143 terminated.
+that was asked for cannot be done, 4 the engine failed, and 128 plus its number for a signal:
+130 interrupted (Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
 """
 
+import io
 import os
 import signal
 import sys
@@ -17,6 +19,7 @@ from headcount.cli.demo import demo
 from headcount.cli.plan import plan
 from headcount.cli.release import release
 from headcount.errors import HeadcountError
+from headcount.writers.table import visible
 
 UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
 
@@ -32,46 +35,63 @@ cli.add_command(plan)
 cli.add_command(demo)
 
 
+# Each is turned into an orderly end, which removes the folder that may hold raw data.
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_received: list[int] = []
+
+
 def main() -> NoReturn:
     """Run the command line and exit."""
-    signal.signal(signal.SIGTERM, _terminated)
+    for number in _ENDING_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and a shell's & ask for
+            signal.signal(number, _end)
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character must not cost a release that was paid for.
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character must not cost a release that was paid for.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.exit(_run())
 
 
 def _run() -> int:
     try:
-        cli.main(standalone_mode=False)
-        sys.stdout.flush()
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except HeadcountError as error:
-        click.echo(f"headcount: {error}", err=True)
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("headcount: interrupted; nothing was written", err=True)
-        return 130
-    except BrokenPipeError:
-        # Whoever read stdout has gone. Python would complain once more when it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except Exception as error:
-        # The message or the traceback may quote data, so neither is shown unasked.
-        click.echo(
-            f"headcount: an unexpected {type(error).__name__}; nothing was written. Set "
-            f"{UNSAFE_TRACEBACK}=1 to see more, which may show private data.",
-            err=True,
-        )
-        if os.environ.get(UNSAFE_TRACEBACK) == "1":
-            traceback.print_exc()
-        return 1
-    return 0
+        return int(cli.main(standalone_mode=False) or 0)
+    except BaseException as error:
+        # An engine may have turned what the signal raised into something else.
+        if _received:
+            _say("interrupted")
+            return 128 + _received[-1]
+        return _exit_code(error)
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)  # so that open files and folders are cleaned up
+def _exit_code(error: BaseException) -> int:
+    """Say what went wrong and return the exit code for it."""
+    match error:
+        case click.ClickException():
+            error.show()
+            return error.exit_code
+        case HeadcountError():
+            _say(visible(str(error)))
+            return error.exit_code
+        case KeyboardInterrupt() | click.Abort():
+            _say("interrupted")
+            return 128 + signal.SIGINT
+        case SystemExit():  # click's answer when nobody reads its help any more
+            return 128 + signal.SIGPIPE
+        case _:
+            # The message or the traceback may quote data, so neither is shown unasked.
+            _say(
+                f"an unexpected {type(error).__name__}. Set {UNSAFE_TRACEBACK}=1 to see more, "
+                "which may show private data."
+            )
+            if os.environ.get(UNSAFE_TRACEBACK) == "1":
+                traceback.print_exception(error)
+            return 1
+
+
+def _say(message: str) -> None:
+    click.echo(f"headcount: {message}", err=True)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    _received.append(number)
+    raise KeyboardInterrupt

@@ -4,6 +4,7 @@ import click
 
 from headcount.cli.options import budget_from, budget_options
 from headcount.cli.progress import ProgressBar
+from headcount.cli.stdout import write_stdout
 
 SHOWN = 10
 
@@ -32,14 +33,17 @@ def demo(rho: float | None, epsilon: float | None, delta: float) -> None:
             result.release.table.slice(0, SHOWN).to_pylist(), result.true_counts, strict=False
         )
     ]
-    click.echo(aligned(header, rows, [False, True, True, True, True]), nl=False)
+    write_stdout(aligned(header, rows, [False, True, True, True, True]).encode())
     for line in result.release.summary():
         click.echo(line, err=True)
     errors = result.relative_errors
-    target = result.target
+    if len(errors):
+        click.echo(
+            f"\nOf the {len(errors):,} released counts {(errors <= result.target).mean():.1%} are "
+            f"within {result.target:.0%} of the truth.",
+            err=True,
+        )
     click.echo(
-        f"\nOf the {len(errors):,} released counts {(errors <= target).mean():.1%} are within "
-        f"{target:.0%} of the truth.\nThis, and the last two columns, can be shown only because "
-        "the data is made up: of real data the truth stays private.",
+        "The truth can be shown only because the data is made up: of real data it stays private.",
         err=True,
     )

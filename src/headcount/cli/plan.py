@@ -3,6 +3,7 @@
 import click
 
 from headcount.cli.options import budget_from, budget_options, mechanism_options
+from headcount.cli.stdout import write_stdout
 
 
 @click.command()
@@ -23,19 +24,19 @@ def plan(
 
     budget = budget_from(rho, epsilon, delta)
     settings = settings_for(method, r=relative_error, k_bar=candidates)
-    click.echo(
-        f"Budget: ρ = {budget.rho:.6g}, δ = {budget.delta:g}, "
-        f"which is (ε = {budget.epsilon:.6g}, δ = {budget.delta:g})-differential privacy.\n"
-        f"Target: each count within {settings.r:.0%} of the truth, most of the time.\n\n"
-        f"An item needs about {smallest_item(settings, budget):,} users to be released at all.\n"
-        "If all items had the same number of users, the budget would be enough for:\n",
-        err=True,
-    )
     rows = [
         [f"{e.users:,}", f"{e.items:,}", f"± {e.std_error:,.0f}"]
         for e in expectations(settings, budget)
     ]
-    click.echo(aligned(["users per item", "items", "std error"], rows, [True] * 3), nl=False)
+    click.echo(
+        f"Budget: ρ = {budget.rho:.6g}, δ = {budget.delta:g}, "
+        f"which is (ε = {budget.epsilon:.6g}, δ = {budget.delta:g})-differential privacy.\n"
+        f"Target: each count within {100 * settings.r:g} % of the truth, most of the time.\n\n"
+        f"An item needs about {smallest_item(settings, budget):,} users to be released at all.\n"
+        "If all items had the same number of users, the budget would be enough for:\n",
+        err=True,
+    )
+    write_stdout(aligned(["users per item", "items", "std error"], rows, [True] * 3).encode())
     click.echo(
         "\nReal data has a few large items and many small ones: what the large ones cost is "
         "small,\nso expect about as many items as the row of the smallest count that you see "

@@ -15,6 +15,7 @@ class ProgressBar:
         self._message = ""
         self._lock = threading.Lock()
         self._bar: Any = None
+        self._ended = False
         self._timer = threading.Timer(SECONDS_BEFORE_SHOWN, self._show)
         self._timer.daemon = True
 
@@ -41,13 +42,15 @@ class ProgressBar:
             if self._bar is not None:
                 self._bar.stop()
             self._bar = None
-            self._timer.function = lambda: None
+            self._ended = True
 
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         with self._lock:
+            if self._ended:
+                return
             bar = Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),

@@ -1,6 +1,5 @@
 """headcount release: the counts, from a file or a database."""
 
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -8,7 +7,9 @@ import click
 
 from headcount.cli.options import budget_from, budget_options, mechanism_options
 from headcount.cli.progress import ProgressBar
+from headcount.cli.stdout import write_stdout
 from headcount.errors import OutputError
+from headcount.sources.session import DEFAULT_MEMORY
 
 
 @click.command()
@@ -42,7 +43,7 @@ from headcount.errors import OutputError
 )
 @click.option(
     "--memory",
-    default="3GB",
+    default=DEFAULT_MEMORY,
     show_default=True,
     metavar="SIZE",
     help="What the engine may use before it spills to disk.",
@@ -81,6 +82,8 @@ def release(
     budget = budget_from(rho, epsilon, delta)
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")
+    if output is not None and output.exists() and Path(source).exists() and output.samefile(source):
+        raise OutputError("the output would replace the source; name another file")
     form = form or ("table" if output is None else format_of(output))
     with nullcontext() if output is None else AtomicFile(output) as file:
         with ProgressBar() as progress:
@@ -100,19 +103,14 @@ def release(
             )
         content = render(result, form)
         if file is None:
-            _to_stdout(content)
+            write_stdout(content)
         else:
             try:
                 file.commit(content)
             except OutputError:
                 # The budget is spent: what it bought must not be lost with a full disk.
                 click.echo("headcount: the release goes to stdout as JSON instead", err=True)
-                _to_stdout(render(result, "json"))
+                write_stdout(render(result, "json"))
                 raise
     for line in result.summary():
         click.echo(line, err=True)
-
-
-def _to_stdout(content: bytes) -> None:
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()

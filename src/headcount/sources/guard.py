@@ -1,11 +1,14 @@
 """The wall between an engine's errors, which quote data, and ours, which do not."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from headcount.errors import EngineError, HeadcountError, SourceError
 
 _Result = TypeVar("_Result")
+
+_SECONDS_BETWEEN_INTERRUPTS = 0.1
 
 # Failures that say the data, not the machine, is at fault. Their messages quote the data, so
 # nothing of them is kept.
@@ -41,6 +44,23 @@ def opening(action: Callable[[], _Result], says: str) -> _Result:
 def running(action: Callable[[], _Result], says: str) -> _Result:
     """Run what reads data; nothing of what it raises is passed on."""
     return _guarded(action, lambda error: _without_data(error, says))
+
+
+def interruptibly(action: Callable[[], _Result], interrupt: Callable[[], None]) -> _Result:
+    """Run an action that does not look for signals, so that Ctrl-C ends it all the same.
+
+    DuckDB's queries run to their end before Python handles a signal. They run in a thread of
+    their own here while this one waits, which a signal ends.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(action)
+        try:
+            return future.result()
+        except BaseException:
+            while not future.done():  # more than once: it may not have begun
+                interrupt()
+                wait([future], timeout=_SECONDS_BETWEEN_INTERRUPTS)
+            raise
 
 
 def _guarded(

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headcount.errors import SourceError
 from headcount.sources.databases import Database
 from headcount.sources.files import matching
-from headcount.sources.guard import opening
+from headcount.sources.guard import interruptibly, opening, running
 from headcount.sources.memory import read_memory
 from headcount.sources.session import Session
 from headcount.sources.sql import mixes_rows, single_select
 from headcount.sources.text import read_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SourceName: TypeAlias = str | PathLike[str]
 #: A pandas or Polars data frame, a PyArrow table, or an Ibis table of any backend.
@@ -34,6 +37,18 @@ class Events:
     table: Any
     backend: Any
     rows_stay_apart: bool = True
+
+    def run(self, query: Any, says: str) -> "pa.Table":  # noqa: ANN401 (Ibis has no types)
+        """Run an Ibis expression over the table; ``says`` begins the error if it fails."""
+
+        def fetch() -> "pa.Table":
+            result = self.backend.to_pyarrow(query)
+            result.validate(full=True)  # what is no text must be found before anything is spent
+            return result
+
+        if self.backend.name != "duckdb":
+            return running(fetch, says)
+        return running(lambda: interruptibly(fetch, self.backend.con.interrupt), says)
 
 
 def open_source(

@@ -4,7 +4,7 @@ import csv
 import io
 
 from headcount.release import Release
-from headcount.writers.plain import plain
+from headcount.writers.plain import plain_rows
 
 # A cell that begins with one of these is a formula to a spreadsheet, and item names are
 # anybody's text. Such a cell gets an apostrophe in front; so does one that begins with an
@@ -14,19 +14,22 @@ _LEADING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠
 
 def to_csv(release: Release) -> bytes:
     """Return a release as CSV in UTF-8, with text quoted."""
+    import pyarrow as pa
+
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     # CSV has no place for the guarantee; what is not private must say so all the same.
     marks = [] if release.guarantee.private else [("private", "false")]
-    writer.writerow([_safe(name) for name in release.table.column_names] + [m[0] for m in marks])
-    for row in release.table.to_pylist():
-        writer.writerow([_cell(value) for value in row.values()] + [m[1] for m in marks])
+    writer.writerow(
+        [_safe(name) for name in release.table.column_names] + [mark[0] for mark in marks]
+    )
+    is_text = [pa.types.is_string(kind) for kind in release.table.schema.types]
+    for row in plain_rows(release.table):
+        cells = [
+            _safe(str(value)) if text else value for value, text in zip(row, is_text, strict=True)
+        ]
+        writer.writerow(cells + [mark[1] for mark in marks])
     return out.getvalue().encode()
-
-
-def _cell(value: object) -> object:
-    cell = plain(value)
-    return _safe(cell) if isinstance(cell, str) else cell
 
 
 def _safe(text: str) -> str:

@@ -25,10 +25,14 @@ class AtomicFile:
         folder = self._path.parent
         if not folder.is_dir():
             raise OutputError(f"there is no folder {str(folder)!r} to write to")
-        if self._path.is_dir():
-            raise OutputError(f"{str(self._path)!r} is a folder; name a file")
         try:
-            handle, name = tempfile.mkstemp(prefix=f".{self._path.name[:100]}.", dir=folder)
+            there = self._path.exists()
+        except OSError as error:
+            raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+        if there and not self._path.is_file():
+            raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
+        try:
+            handle, name = tempfile.mkstemp(prefix=".headcount-", dir=folder)
         except OSError as error:
             raise OutputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
         os.close(handle)

@@ -3,17 +3,19 @@
 import json
 
 from headcount.release import Release
-from headcount.writers.plain import plain
+from headcount.writers.plain import plain_rows
 
 
 def to_json(release: Release) -> bytes:
     """Return a release as JSON, one item to a line."""
-    head = json.dumps(release.account(), ensure_ascii=False, allow_nan=False, indent=2)
+    head = json.dumps(release.guarantee.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
     lines = [
         json.dumps(
-            {name: plain(value) for name, value in row.items()}, ensure_ascii=False, allow_nan=False
+            dict(zip(release.table.column_names, row, strict=True)),
+            ensure_ascii=False,
+            allow_nan=False,
         )
-        for row in release.table.to_pylist()
+        for row in plain_rows(release.table)
     ]
     items = "".join(
         f"\n    {line}{',' if n < len(lines) else ''}" for n, line in enumerate(lines, 1)

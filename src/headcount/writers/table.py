@@ -3,8 +3,9 @@
 import unicodedata
 from collections.abc import Sequence
 
+from headcount.histogram import RESULT_COLUMNS
 from headcount.release import Release
-from headcount.writers.plain import plain
+from headcount.writers.plain import Plain, plain_rows
 
 # Wider cells are written in full but not padded to, so one long name spoils one line only.
 _WIDEST_PADDING = 48
@@ -12,20 +13,28 @@ _WIDEST_PADDING = 48
 
 def to_table(release: Release) -> bytes:
     """Return a release as aligned columns."""
-    rows = [list(row.values()) for row in release.table.to_pylist()]
-    cells = [[_shown(value) for value in row] for row in rows]
-    numeric = [isinstance(value, int | float) for value in rows[0]] if rows else []
-    text = aligned([_visible(name) for name in release.table.column_names], cells, numeric)
+    import pyarrow as pa
+
+    names = release.table.column_names
+    items = len(names) - len(RESULT_COLUMNS)
+    rows = [
+        [visible(str(value)) for value in row[:items]] + [_number(value) for value in row[items:]]
+        for row in plain_rows(release.table)
+    ]
+    to_right = [
+        pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        for kind in release.table.schema.types
+    ]
+    text = aligned([visible(name) for name in names], rows, to_right)
     if not release.guarantee.private:
         text = f"{release.guarantee}\n{text}"
     return text.encode()
 
 
-def aligned(header: Sequence[str], rows: list[list[str]], numeric: Sequence[bool]) -> str:
+def aligned(header: Sequence[str], rows: list[list[str]], to_right: Sequence[bool]) -> str:
     """Lay out rows under a header, numbers to the right."""
     from rich.cells import cell_len
 
-    right = list(numeric) or [False] * len(header)
     table = [list(header), *rows]
     widths = [
         min(max(map(cell_len, column)), _WIDEST_PADDING) for column in zip(*table, strict=True)
@@ -33,23 +42,19 @@ def aligned(header: Sequence[str], rows: list[list[str]], numeric: Sequence[bool
     lines = []
     for row in table:
         padded = []
-        for cell, width, to_right in zip(row, widths, right, strict=True):
+        for cell, width, right in zip(row, widths, to_right, strict=True):
             padding = " " * (width - cell_len(cell))
-            padded.append(padding + cell if to_right else cell + padding)
+            padded.append(padding + cell if right else cell + padding)
         lines.append("  ".join(padded).rstrip(" "))
     lines.insert(1, "  ".join("─" * width for width in widths))
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.1f}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return _visible(str(plain(value)))
+def _number(value: Plain) -> str:
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Write control and format characters as escapes: item names must not steer a terminal."""
     if text.isascii() and text.isprintable():
         return text
