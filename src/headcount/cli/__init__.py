@@ -45,6 +45,8 @@ def main() -> NoReturn:
     for number in _ENDING_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and a shell's & ask for
             signal.signal(number, _end)
+    if sys.stderr is None:  # closed before the start; there is nobody to talk to
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character must not cost a release that was paid for.

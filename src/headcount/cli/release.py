@@ -82,10 +82,8 @@ def release(
     budget = budget_from(rho, epsilon, delta)
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")
-    if output is not None and output.exists() and Path(source).exists() and output.samefile(source):
-        raise OutputError("the output would replace the source; name another file")
     form = form or ("table" if output is None else format_of(output))
-    with nullcontext() if output is None else AtomicFile(output) as file:
+    with nullcontext() if output is None else AtomicFile(output, unlike=source) as file:
         with ProgressBar() as progress:
             result = run_release(
                 source,

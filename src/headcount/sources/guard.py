@@ -33,6 +33,7 @@ _DATA_FAULTS = {
 }
 # Failures to understand a query: the message is about names, types and the query's own text.
 _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
+_OUT_OF_MEMORY = ("OutOfMemoryException", "MemoryError")
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
 
@@ -87,6 +88,8 @@ def _is_interrupt(error: Exception) -> bool:
 
 def _about_schema(error: Exception) -> str:
     kind = type(error).__name__
+    if kind in _OUT_OF_MEMORY:
+        return ": the engine ran out of memory; give it more with --memory"
     if kind in _SCHEMA_FAULTS:
         return f": {str(error).splitlines()[0]}"
     if kind in _DATA_FAULTS:
@@ -96,7 +99,7 @@ def _about_schema(error: Exception) -> str:
 
 def _without_data(error: Exception, says: str) -> HeadcountError:
     kind = type(error).__name__
-    if kind in ("OutOfMemoryException", "MemoryError"):
+    if kind in _OUT_OF_MEMORY:
         return EngineError(f"{says}: the engine ran out of memory; give it more with --memory")
     if kind in ("IOException", "OSError") and any(w in str(error).lower() for w in _OUT_OF_SPACE):
         return EngineError(f"{says}: there is no space left for temporary files")

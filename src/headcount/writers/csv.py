@@ -19,16 +19,15 @@ def to_csv(release: Release) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     # CSV has no place for the guarantee; what is not private must say so all the same.
-    marks = [] if release.guarantee.private else [("private", "false")]
-    writer.writerow(
-        [_safe(name) for name in release.table.column_names] + [mark[0] for mark in marks]
-    )
+    mark = not release.guarantee.private
+    names = [_safe(name) for name in release.table.column_names]
+    writer.writerow([*names, "private"] if mark else names)
     is_text = [pa.types.is_string(kind) for kind in release.table.schema.types]
     for row in plain_rows(release.table):
         cells = [
             _safe(str(value)) if text else value for value, text in zip(row, is_text, strict=True)
         ]
-        writer.writerow(cells + [mark[1] for mark in marks])
+        writer.writerow([*cells, "false"] if mark else cells)
     return out.getvalue().encode()
 
 

@@ -13,12 +13,13 @@ class AtomicFile:
     """A file that appears under its name only when it is complete.
 
     Entering finds out that the place can be written to, before any work is done. Leaving
-    without `commit` removes every trace.
+    without `commit` removes every trace. The file that it must be ``unlike`` is not replaced.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, unlike: str | None = None) -> None:
         # A link stays a link: what it points at is replaced.
         self._path = Path(os.path.realpath(path))
+        self._source = None if unlike is None else os.path.realpath(unlike)
         self._temporary: Path | None = None
 
     def __enter__(self) -> Self:
@@ -29,6 +30,8 @@ class AtomicFile:
             there = self._path.exists()
         except OSError as error:
             raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+        if str(self._path) == self._source:
+            raise OutputError("the output would replace the source; name another file")
         if there and not self._path.is_file():
             raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
         try:
