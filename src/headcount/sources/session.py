@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from headcount.errors import SettingsError
+from headcount.errors import EngineError, SettingsError
 from headcount.sources.guard import opening
 
 DEFAULT_MEMORY = "3GB"
@@ -33,9 +33,11 @@ class Session:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        self._spill = self._open.enter_context(
-            tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
-        )
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise EngineError(f"there is no folder for temporary files: {error.strerror}") from None
+        self._spill = self._open.enter_context(folder)
         return self
 
     def __exit__(

@@ -6,6 +6,7 @@ person's rows change the schema of the result, or whether there is one at all.
 """
 
 import csv
+import functools
 import gzip
 import io
 import itertools
@@ -32,23 +33,25 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read_files(session: Session, kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401
-    """Return an Ibis table of the events in some files of one kind, and its backend."""
+    """Return an Ibis table of the events in some files of one kind."""
     # DuckDB takes a name for a glob; these are names of files that are there.
     names = [escape(str(path)) for path in paths]
+    # The columns are those of the files, whatever their folders are called.
+    read = functools.partial(_read, session, names, hive_partitioning=False)
     says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
     if kind == "parquet":
-        return opening(lambda: session.duckdb().read_parquet(names), says)
+        return opening(lambda: read("read_parquet"), says)
     if kind == "json":
         columns = opening(lambda: _json_columns(paths), says)
-        return opening(
-            lambda: session.duckdb().read_json(names, columns=columns, format="newline_delimited"),
-            says,
-        )
+        form = {"format": "newline_delimited"}
+        return opening(lambda: read("read_json", columns=columns, **form), says)
     delimiter = _DELIMITERS[kind]
     columns = opening(lambda: _csv_columns(paths, delimiter), says)
-    return opening(
-        lambda: session.duckdb().read_csv(names, delim=delimiter, columns=columns, **_CSV), says
-    )
+    return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), says)
+
+
+def _read(session: Session, names: list[str], reader: str, **options: Any) -> Any:  # noqa: ANN401
+    return getattr(session.duckdb(), reader)(names, **options)
 
 
 def _csv_columns(paths: Sequence[Path], delimiter: str) -> dict[str, str]:

@@ -22,7 +22,10 @@ def to_csv(release: Release) -> bytes:
     mark = not release.guarantee.private
     names = [_safe(name) for name in release.table.column_names]
     writer.writerow([*names, "private"] if mark else names)
-    is_text = [pa.types.is_string(kind) for kind in release.table.schema.types]
+    is_text = [
+        pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        for kind in release.table.schema.types
+    ]
     for row in plain_rows(release.table):
         cells = [
             _safe(str(value)) if text else value for value, text in zip(row, is_text, strict=True)

@@ -1,0 +1,98 @@
+"""One small dataset for the session, and the command line run in this process."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headcount import cli
+
+#: The command as it is installed, for what only a process of its own can show.
+HEADCOUNT = str(Path(sys.executable).with_name("headcount"))
+
+#: Enough for the items below to come out, but for the canary, with near certainty.
+RHO = "50"
+
+USERS = {"bread": 400, "milk": 300, "tea": 200}
+CANARY_USER = "canary-user-7f3a"
+CANARY_ITEM = "canary-item-91c2"
+
+
+def make_events() -> pa.Table:
+    """Return a row per user and item; one user has an item of their own."""
+    pairs = [(f"u{n}", item) for item, users in USERS.items() for n in range(users)]
+    pairs += [(CANARY_USER, CANARY_ITEM), (CANARY_USER, "bread")]
+    return pa.table({"uid": [user for user, _ in pairs], "item": [item for _, item in pairs]})
+
+
+@pytest.fixture(scope="session")
+def events() -> pa.Table:
+    return make_events()
+
+
+@pytest.fixture(scope="session")
+def parquet(tmp_path_factory, events) -> Path:
+    path = tmp_path_factory.mktemp("events") / "events.parquet"
+    pq.write_table(events, path)
+    return path
+
+
+@dataclass
+class Ran:
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def spill(tmp_path_factory, monkeypatch) -> Path:
+    """Return a folder for temporary files that a run must leave empty."""
+    folder = tmp_path_factory.mktemp("spill")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return folder
+
+
+@pytest.fixture
+def headcount(monkeypatch, capfd, spill):
+    """Run the command line in this process; what engines print themselves is caught too."""
+
+    def run(*args: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["headcount", *map(str, args)])
+        monkeypatch.setattr(cli, "_received", [])
+        capfd.readouterr()
+        code = cli._run()
+        sys.stdout.flush()
+        captured = capfd.readouterr()
+        assert not list(spill.iterdir())
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def process(spill):
+    """Run the installed command in a process of its own."""
+
+    def run(*args: object, **options) -> Ran:
+        done = subprocess.run(
+            [HEADCOUNT, *map(str, args)],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+            env={**os.environ, **options.pop("env", {})},
+            **options,
+        )
+        assert not list(spill.iterdir())
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -1,0 +1,126 @@
+"""What is counted, ordered and cut is counted, ordered and cut by the engine."""
+
+import sqlite3
+
+import ibis
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from headcount.errors import SourceError
+from headcount.histogram import check_columns, count_distinct_users, top_of_histogram
+from headcount.sources import Session, open_source
+from headcount.sources.open import Events
+
+ROWS = {
+    "u": [u for item in range(50) for u in range(item + 1)],
+    "i": [f"item {item}" for item in range(50) for _ in range(item + 1)],
+}
+
+
+class Watched:
+    """A backend that remembers what it was asked and what it answered."""
+
+    def __init__(self, backend):
+        self._backend = backend
+        self.queries, self.answers = [], []
+
+    def __getattr__(self, name):
+        return getattr(self._backend, name)
+
+    def to_pyarrow(self, query):
+        self.queries.append(query)
+        self.answers.append(self._backend.to_pyarrow(query))
+        return self.answers[-1]
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "polars"])
+def watched(request, tmp_path):
+    if request.param == "polars":
+        table = ibis.polars.connect({"t": pl.DataFrame(ROWS)}).table("t")
+        yield Events(table, Watched(table.get_backend()))
+        return
+    if request.param == "sqlite":
+        connection = sqlite3.connect(tmp_path / "e.sqlite")
+        connection.execute("CREATE TABLE t (u INT, i TEXT)")
+        connection.executemany(
+            "INSERT INTO t VALUES (?, ?)", zip(ROWS["u"], ROWS["i"], strict=True)
+        )
+        connection.commit()
+        connection.close()
+        source, options = tmp_path / "e.sqlite", {"table": "t"}
+    else:
+        source, options = pa.table(ROWS), {}
+    with Session() as session:
+        events = open_source(session, source, **options)
+        yield Events(events.table, Watched(events.backend))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 50, 1000])
+def test_no_more_rows_than_asked_for_reach_python(watched, limit):
+    top = count_distinct_users(watched, "u", ["i"], limit)
+    (answer,) = watched.backend.answers
+    assert answer.num_rows == min(limit, 50)
+    assert top.counts.to_pylist() == list(range(50, 50 - min(limit, 50), -1))
+    assert top.items["i"].to_pylist() == [f"item {49 - n}" for n in range(min(limit, 50))]
+
+
+def test_the_query_holds_the_cut(watched):
+    if watched.backend.name == "polars":
+        pytest.skip("Polars has no SQL to look at")
+    count_distinct_users(watched, "u", ["i"], 8)
+    (query,) = watched.backend.queries
+    sql = str(ibis.to_sql(query, dialect=watched.backend.name)).upper()
+    assert "LIMIT 8" in sql
+    assert "ORDER BY" in sql
+    assert "GROUP BY" in sql
+
+
+def test_a_limit_beyond_any_table(watched):
+    if watched.backend.name == "polars":
+        pytest.skip("Polars counts rows in 32 bits")
+    assert len(count_distinct_users(watched, "u", ["i"], 10**30).counts) == 50
+
+
+def test_a_histogram_is_cut_by_the_engine():
+    table = ibis.memtable({"item": [str(n) for n in range(50)], "count": list(range(50))})
+    events = Events(table, Watched(table.get_backend()))
+    top = top_of_histogram(events, "count", ["item"], 5, 8)
+    assert [answer.num_rows for answer in events.backend.answers] == [0, 0, 8]
+    assert top.counts.to_pylist() == list(range(49, 41, -1))
+
+
+def test_ties_do_not_depend_on_the_order_of_rows():
+    rows = {"u": [1, 2, 3, 4], "i": ["d", "b", "c", "a"]}
+    for order in (1, -1):
+        with Session() as session:
+            source = pa.table({name: values[::order] for name, values in rows.items()})
+            top = count_distinct_users(open_source(session, source), "u", ["i"], 2)
+        assert top.items["i"].to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("user", "items", "says"),
+    [
+        ("u", [], "at least one"),
+        ("u", ["i", "i"], "twice"),
+        ("u", ["u"], "the same"),
+        ("x", ["i"], "no column 'x'; there are: 'u', 'i', 'count', 'Upper'"),
+        ("u", ["x"], "no column 'x'"),
+        ("U", ["i"], "no column 'U'"),
+        ("u", ["count"], "column of the result"),
+        ("u", ["Upper"], "column of the result"),
+    ],
+)
+def test_columns_that_cannot_be_used(user, items, says):
+    source = pa.table({"u": [1], "i": ["a"], "count": ["b"], "Upper": ["c"]})
+    with Session() as session, pytest.raises(SourceError, match=says):
+        check_columns(open_source(session, source), user, items)
+
+
+def test_a_user_column_may_be_called_count():
+    source = pa.table({"count": [1], "i": ["a"]})
+    with Session() as session:
+        events = open_source(session, source)
+        check_columns(events, "count", ["i"])
+        assert count_distinct_users(events, "count", ["i"], 5).counts.to_pylist() == [1]
