@@ -1,13 +1,11 @@
 """What a budget can be expected to give, without any data."""
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 from headcount.privacy.budget import Budget
-from headcount.privacy.rounding import log_above
-from headcount.privacy.schedule import SIGMAS_WITHIN_TARGET, delta_star, levels
-from headcount.privacy.settings import Charging, Settings
+from headcount.privacy.filter import Cost
+from headcount.privacy.schedule import levels
+from headcount.privacy.settings import Settings
 
 #: The sizes that a plan speaks about: users per item.
 SIZES = tuple(digit * 10**power for power in range(1, 7) for digit in (1, 3))
@@ -22,35 +20,39 @@ class Expectation:
     std_error: float
 
 
-def item_cost(users: float, settings: Settings, budget: Budget) -> float:
-    """About what an item with so many users costs of ρ.
+def expect(users: int, settings: Settings, budget: Budget) -> Expectation | None:
+    """Walk the levels as a run on items of one size would.
 
-    It is found at the level whose threshold is its count, ε = ln(k̄/δ*)/users, where a pick
-    costs ε²/8 and a count at the target error 1/(2σ²) with σ = (r/1.5)·users.
+    They are found at the level whose threshold T comes down to their count, where ε is about
+    ln(k̄/δ*)/users and σ about (r/1.5)·users: each costs (ln(k̄/δ*)²/8 + 1/(2(r/1.5)²))/users²
+    of ρ. The levels before gave ⊥, which cost a pick each.
     """
-    log_ratio = log_above(settings.k_bar / delta_star(settings, budget))
-    pick = log_ratio**2 / 8
-    measure = 1 / (2 * (settings.r / SIGMAS_WITHIN_TARGET) ** 2)
-    return (pick + measure) / users**2
+    left = Cost(budget.rho_for_filter, budget.delta_selection)
+    for level in levels(settings, budget):
+        picks = level.most_picks(left)
+        if picks == 0:
+            return None
+        if level.threshold <= users:
+            return Expectation(users, min(picks, settings.k_bar), level.sigma)
+        bottom = level.cost(picks=1, items=0)
+        left = Cost(left.rho - bottom.rho, left.delta - bottom.delta)
+    return None
 
 
-def smallest_item(settings: Settings, budget: Budget) -> int:
+def smallest_item(settings: Settings, budget: Budget) -> int | None:
     """About how many users an item needs to be released at all, if it were the only one."""
-    return math.ceil(math.sqrt(item_cost(1, settings, budget) / budget.rho))
+    thresholds = (round(level.threshold) for level in levels(settings, budget))
+    reached = [users for users in thresholds if expect(users, settings, budget)]
+    return min(reached, default=None)
 
 
 def expectations(settings: Settings, budget: Budget) -> list[Expectation]:
     """Return what to expect for items of various sizes, up to where no more can be released."""
-    next(levels(settings, budget))  # refuses a δ that is too small
-    most = settings.k_bar
-    if settings.charging is Charging.PAPER:
-        most = min(most, int(budget.delta_selection / delta_star(settings, budget)))
-    found = []
+    found: list[Expectation] = []
     for users in SIZES:
-        items = int(Fraction(budget.rho) / Fraction(item_cost(users, settings, budget)))
-        if items:
-            sigma = settings.r / SIGMAS_WITHIN_TARGET * users
-            found.append(Expectation(users, min(items, most), sigma))
-        if items >= most:
-            break
+        expected = expect(users, settings, budget)
+        if expected is not None:
+            found.append(expected)
+            if len(found) > 1 and found[-2].items == expected.items:
+                return found[:-1]
     return found

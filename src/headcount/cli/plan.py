@@ -32,7 +32,7 @@ def plan(
         f"Budget: ρ = {budget.rho:.6g}, δ = {budget.delta:g}, "
         f"which is (ε = {budget.epsilon:.6g}, δ = {budget.delta:g})-differential privacy.\n"
         f"Target: each count within {100 * settings.r:g} % of the truth, most of the time.\n\n"
-        f"An item needs about {smallest_item(settings, budget):,} users to be released at all.\n"
+        f"{_least(smallest_item(settings, budget))}\n"
         "If all items had the same number of users, the budget would be enough for:\n",
         err=True,
     )
@@ -43,3 +43,9 @@ def plan(
         "released.",
         err=True,
     )
+
+
+def _least(users: int | None) -> str:
+    if users is None:
+        return "This budget is too small to release anything."
+    return f"An item needs about {users:,} users to be released at all."

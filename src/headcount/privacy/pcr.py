@@ -80,8 +80,6 @@ def private_count_release(
         sigmas += [level.sigma] * len(items)
         alive[items] = False
         privacy_filter.settle(level.cost(len(items) + outcome.reached_bottom, len(items)))
-        if not outcome.reached_bottom:
-            break
     return ReleasedCounts(
         positions=np.array(positions, dtype=np.int64),
         counts=np.array(counts, dtype=np.int64),
