@@ -1,0 +1,31 @@
+"""Releases with given items, as the mechanism would hand them on."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headcount.privacy.budget import Budget
+from headcount.privacy.filter import Cost
+from headcount.privacy.pcr import ReleasedCounts
+from headcount.privacy.settings import METHODS
+from headcount.release import Guarantee, Release, build_release
+
+BUDGET = Budget(rho=1, delta=1e-6)
+
+
+def release_of(items: dict[str, Any] | pa.Table, *, private: bool = True) -> Release:
+    """Return a release of some item columns; the counts are 100, 101, ..."""
+    table = items if isinstance(items, pa.Table) else pa.table(items)
+    number = table.num_rows
+    released = ReleasedCounts(
+        positions=np.arange(number, dtype=np.int64),
+        counts=np.arange(100, 100 + number, dtype=np.int64),
+        sigmas=np.full(number, 2.5),
+        levels_run=3,
+        spent=Cost(BUDGET.rho_for_filter / 2, BUDGET.delta_selection / 2),
+    )
+    guarantee = Guarantee.of(BUDGET, method="pcr", private=private, rows_stay_apart=True)
+    return build_release(
+        table, released, guarantee=guarantee, settings=METHODS["pcr"], budget=BUDGET
+    )
