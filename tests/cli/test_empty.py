@@ -1,0 +1,57 @@
+"""Nothing tells a table without rows from one that has a few users."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headcount.release import ADVICE_WHEN_EMPTY
+
+TABLES = {
+    "no rows": {"u": [], "i": []},
+    "null users": {"u": [None, None], "i": ["a", "b"]},
+    "null items": {"u": ["x", "y"], "i": [None, None]},
+    "one user": {"u": ["x"], "i": ["a"]},
+    "three users": {"u": ["x", "y", "z"], "i": ["a", "a", ""]},
+}
+
+
+def write(folder, rows, name):
+    schema = pa.schema([("u", pa.string()), ("i", pa.string())])
+    if name.endswith("parquet"):
+        pq.write_table(pa.table(rows, schema=schema), folder / name)
+    else:
+        lines = [
+            ",".join("" if value is None else f'"{value}"' for value in row)
+            for row in zip(*rows.values(), strict=True)
+        ]
+        (folder / name).write_text("\n".join(["u,i", *lines]) + "\n")
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.csv"])
+@pytest.mark.parametrize("method", ["pcr", "pcr-paper"])
+def test_small_tables_all_look_the_same(headcount, tmp_path, name, method):
+    seen = set()
+    for rows in TABLES.values():
+        write(tmp_path, rows, name)
+        args = ["--user", "u", "--item", "i", "--rho", "0.01", "--method", method]
+        ran = headcount("release", tmp_path / name, *args, "--format", "json")
+        assert ran.code == 0
+        assert json.loads(ran.out)["items"] == []
+        assert ADVICE_WHEN_EMPTY in ran.err
+        seen.add((ran.out, ran.err))
+    assert len(seen) == 1
+    assert json.loads(seen.pop()[0])["spent"]["rho"] > 0
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_files_are_the_same_too(headcount, tmp_path, ending):
+    seen = set()
+    for rows in TABLES.values():
+        write(tmp_path, rows, "e.parquet")
+        output = tmp_path / f"o.{ending}"
+        args = ["--user", "u", "--item", "i", "--rho", "0.01", "--output", output]
+        assert headcount("release", tmp_path / "e.parquet", *args).code == 0
+        seen.add(output.read_bytes())
+    assert len(seen) == 1
