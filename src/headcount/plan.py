@@ -1,10 +1,11 @@
 """What a budget can be expected to give, without any data."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
-from headcount.privacy.schedule import levels
+from headcount.privacy.schedule import Level, levels
 from headcount.privacy.settings import Settings
 
 #: The sizes that a plan speaks about: users per item.
@@ -20,6 +21,18 @@ class Expectation:
     std_error: float
 
 
+def _levels_without_a_find(settings: Settings, budget: Budget) -> Iterator[tuple[Level, int]]:
+    """Yield each level that a run gets to if all before gave ⊥, and the picks it can afford."""
+    left = Cost(budget.rho_for_filter, budget.delta_selection)
+    for level in levels(settings, budget):
+        picks = level.most_picks(left)
+        if picks == 0:
+            return
+        yield level, picks
+        bottom = level.cost(picks=1, items=0)
+        left = Cost(left.rho - bottom.rho, left.delta - bottom.delta)
+
+
 def expect(users: int, settings: Settings, budget: Budget) -> Expectation | None:
     """Walk the levels as a run on items of one size would.
 
@@ -27,23 +40,16 @@ def expect(users: int, settings: Settings, budget: Budget) -> Expectation | None
     ln(k̄/δ*)/users and σ about (r/1.5)·users: each costs (ln(k̄/δ*)²/8 + 1/(2(r/1.5)²))/users²
     of ρ. The levels before gave ⊥, which cost a pick each.
     """
-    left = Cost(budget.rho_for_filter, budget.delta_selection)
-    for level in levels(settings, budget):
-        picks = level.most_picks(left)
-        if picks == 0:
-            return None
+    for level, picks in _levels_without_a_find(settings, budget):
         if level.threshold <= users:
             return Expectation(users, min(picks, settings.k_bar), level.sigma)
-        bottom = level.cost(picks=1, items=0)
-        left = Cost(left.rho - bottom.rho, left.delta - bottom.delta)
     return None
 
 
 def smallest_item(settings: Settings, budget: Budget) -> int | None:
     """About how many users an item needs to be released at all, if it were the only one."""
-    thresholds = (round(level.threshold) for level in levels(settings, budget))
-    reached = [users for users in thresholds if expect(users, settings, budget)]
-    return min(reached, default=None)
+    walk = _levels_without_a_find(settings, budget)
+    return min((round(level.threshold) for level, _ in walk), default=None)
 
 
 def expectations(settings: Settings, budget: Budget) -> list[Expectation]:

@@ -19,6 +19,7 @@ _DATA_FAULTS = {
     "BadGzipFile",
     "ConversionException",
     "EOFError",
+    "Error",  # DuckDB's, for a Parquet file that does not hold what its footer says
     "IOException",
     "InvalidInputException",
     "InvalidTypeException",
