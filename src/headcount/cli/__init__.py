@@ -56,7 +56,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        return int(cli.main(standalone_mode=False) or 0)
+        return int(cli.main(prog_name="headcount", standalone_mode=False) or 0)
     except BaseException as error:
         # An engine may have turned what the signal raised into something else.
         if _received:

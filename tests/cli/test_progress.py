@@ -1,0 +1,107 @@
+"""A bar on a terminal, for what takes long, that says what is done and never how far."""
+
+import os
+import sys
+
+import pytest
+
+from headcount.cli import progress
+from headcount.cli.progress import ProgressBar
+
+
+class Terminal:
+    """A terminal that can be read."""
+
+    def __init__(self):
+        self._reader, writer = os.openpty()
+        os.set_blocking(self._reader, False)
+        self.stream = os.fdopen(writer, "w")
+
+    def shown(self) -> str:
+        """Return what was shown since this was asked last."""
+        self.stream.flush()
+        try:
+            return os.read(self._reader, 100_000).decode()
+        except BlockingIOError:
+            return ""
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Make stderr a terminal from the moment that this is called."""
+
+    def install() -> Terminal:
+        terminal = Terminal()
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys, "stderr", terminal.stream)
+        return terminal
+
+    return install
+
+
+def test_a_bar_after_a_while(on_terminal, monkeypatch):
+    terminal = on_terminal()
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_SHOWN", 0)
+    with ProgressBar() as bar:
+        bar("counting distinct users per item")
+        bar._timer.join()
+        bar._bar.refresh()
+        bar("choosing and measuring items, level 1")
+        bar._bar.refresh()
+        seen = terminal.shown()
+    assert "counting distinct users per item" in seen
+    assert "choosing and measuring items, level 1" in seen
+    assert "%" not in seen
+    assert terminal.shown().endswith("\x1b[2K")  # and away it is
+
+
+def test_none_before_that(on_terminal, monkeypatch):
+    terminal = on_terminal()
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_SHOWN", 3600)
+    with ProgressBar() as bar:
+        bar("counting")
+    bar._timer.join()
+    assert terminal.shown() == ""
+
+
+def test_none_once_the_run_is_over(on_terminal):
+    terminal = on_terminal()
+    with ProgressBar() as bar:
+        bar("counting")
+    bar._show()  # the timer had gone off just before
+    assert terminal.shown() == ""
+    assert bar._bar is None
+
+
+def test_none_without_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_SHOWN", 0)
+    with ProgressBar() as bar:
+        bar("counting")
+        assert not bar._timer.is_alive()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_markup_in_a_message_is_text(on_terminal, monkeypatch):
+    terminal = on_terminal()
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_SHOWN", 0)
+    with ProgressBar() as bar:
+        bar("[red]text[/red]")
+        bar._timer.join()
+        bar._bar.refresh()
+        assert "[red]text[/red]" in terminal.shown()
+
+
+def test_a_release_says_what_it_does(on_terminal, monkeypatch, parquet):
+    on_terminal()
+    said = []
+    monkeypatch.setattr(ProgressBar, "__call__", lambda self, message: said.append(message))
+    args = ["release", str(parquet), "--user", "uid", "--item", "item", "--rho", "1"]
+    monkeypatch.setattr(sys, "argv", ["headcount", *args])
+    from headcount.cli import cli
+
+    cli.main(args, standalone_mode=False)
+    assert said[:3] == [
+        "opening the source",
+        "counting distinct users per item",
+        "choosing and measuring items, level 1",
+    ]

@@ -1,0 +1,111 @@
+"""A run that is ended leaves nothing behind, and ends at once."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from headcount import cli
+from tests.conftest import HEADCOUNT
+
+DEADLINE = 60  # for what takes a second or two
+
+# As many pairs as could be counted in hours.
+ENDLESS = "SELECT a.n AS u, b.n AS i FROM numbers AS a, numbers AS b"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("endless")
+    with duckdb.connect(str(folder / "e.duckdb")) as connection:
+        connection.execute("CREATE TABLE numbers AS SELECT range AS n FROM range(1000000)")
+    with sqlite3.connect(folder / "e.sqlite") as connection:
+        connection.execute("CREATE TABLE numbers (n INT)")
+        connection.executemany("INSERT INTO numbers VALUES (?)", ((n,) for n in range(100_000)))
+    return folder
+
+
+def wait_until(condition):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, "it did not get that far"
+        time.sleep(0.01)  # between two looks, not for something to happen
+
+
+def is_counting(engine, spill, process):
+    """Whether the query runs: DuckDB spills, SQLite uses processor time on it."""
+    if engine == "duckdb":
+        return lambda: any(path.is_file() for path in spill.rglob("*"))
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def busy():
+        if not list(spill.iterdir()):
+            return False
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / ticks > 4
+
+    return busy
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_during_a_query(folder, tmp_path, spill, engine, number):
+    output = tmp_path / "counts.csv"
+    output.write_text("old")
+    options = ["--user", "u", "--item", "i", "--rho", "1", "--memory", "100MB", "--output", output]
+    process = subprocess.Popen(
+        [
+            HEADCOUNT,
+            "release",
+            folder / f"e.{engine}",
+            "--sql",
+            ENDLESS,
+            *options,
+            "--output",
+            output,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        wait_until(is_counting(engine, spill, process))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number
+    assert (out, err.strip()) == ("", "headcount: interrupted")
+    assert list(tmp_path.iterdir()) == [output]
+    assert output.read_text() == "old"
+    assert not list(spill.iterdir())
+
+
+def test_a_signal_that_is_ignored_stays_ignored(monkeypatch):
+    monkeypatch.setattr(cli, "_run", lambda: 0)
+    before = {number: signal.getsignal(number) for number in cli._ENDING_SIGNALS}
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        with pytest.raises(SystemExit):
+            cli.main()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is cli._end
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_an_interrupt_in_a_command(headcount, parquet, tmp_path, monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headcount.api.private_count_release", interrupted)
+    args = ["--user", "uid", "--item", "item", "--rho", "1", "--output", tmp_path / "o.csv"]
+    ran = headcount("release", parquet, *args)
+    assert (ran.code, ran.out, ran.err) == (130, "", "\nheadcount: interrupted\n")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,169 @@
+"""The library as a program uses it."""
+
+import json
+import pathlib
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import headcount
+from headcount.privacy.budget import Budget
+from tests.conftest import USERS
+
+BUDGET = headcount.Budget(rho=50, delta=1e-6)
+
+
+def release(source, **options):
+    options = {"user": "uid", "item": "item", "budget": BUDGET, **options}
+    return headcount.release(source, **options)
+
+
+@pytest.mark.parametrize("kind", [str, pathlib.Path])
+def test_a_release(parquet, kind):
+    result = release(kind(parquet))
+    assert len(result) == 3
+    assert isinstance(result.table, pa.Table)
+    assert result.table.column_names == ["item", "count", "std_error", "lower", "upper"]
+    assert [str(field.type) for field in result.table.schema][1:] == ["int64"] + ["double"] * 3
+    assert result.table["item"].to_pylist() == list(USERS)
+    counts = result.table["count"].to_pylist()
+    assert counts == sorted(counts, reverse=True)
+    assert (result.table["lower"].to_numpy() <= result.table["upper"].to_numpy()).all()
+    pd.testing.assert_frame_equal(result.to_pandas(), result.table.to_pandas())
+    assert isinstance(result.to_polars(), pl.DataFrame)
+    assert result.to_polars()["item"].to_list() == list(USERS)
+
+
+def test_the_guarantee(parquet):
+    guarantee = release(parquet).guarantee
+    assert (guarantee.rho, guarantee.delta, guarantee.epsilon) == (50, 1e-6, BUDGET.epsilon)
+    assert guarantee.unit == "one user: all rows of one user id, added or removed"
+    assert guarantee.private
+    assert guarantee.method == "pcr"
+    assert guarantee.version == headcount.__version__
+    assert 0 < guarantee.spent["rho"] <= 50
+    assert 0 < guarantee.spent["delta"] <= 1e-6
+    assert guarantee.settings["k_bar"] == 10_000
+    guarantee.require_private()
+    for part in ("50-zCDP", "1e-06", "one user"):
+        assert part in str(guarantee)
+    assert json.loads(json.dumps(guarantee.to_dict())) == guarantee.to_dict()
+
+
+def test_a_release_is_random_and_a_seed_makes_it_not(parquet):
+    first, second = release(parquet), release(parquet)
+    assert first.table["count"] != second.table["count"]
+    seeded = [release(parquet, unsafe_seed=3) for _ in range(2)]
+    assert seeded[0].table.equals(seeded[1].table)
+    assert not seeded[0].table.equals(release(parquet, unsafe_seed=4).table)
+    with pytest.raises(headcount.NotPrivateError):
+        seeded[0].guarantee.require_private()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "1"])
+def test_a_seed_that_is_none(parquet, seed):
+    with pytest.raises(headcount.SettingsError, match="seed"):
+        release(parquet, unsafe_seed=seed)
+
+
+def test_a_budget_is_checked_before_anything_is_read():
+    for options, error in (
+        ({"budget": 1}, TypeError),
+        ({"budget": Budget(rho=1, delta=1e-12), "method": "pcr-paper"}, headcount.BudgetError),
+        ({"method": "magic"}, headcount.SettingsError),
+        ({"relative_error": 2}, headcount.SettingsError),
+        ({"candidates": 0}, headcount.SettingsError),
+        ({"memory": "much"}, headcount.SettingsError),
+    ):
+        with pytest.raises(error):
+            release("absent.parquet", **options)
+
+
+def test_item_columns_in_a_list(parquet, events):
+    table = events.append_column("day", pa.array(["mon"] * events.num_rows))
+    result = release(table, item=["day", "item"])
+    assert result.table.column_names[:3] == ["day", "item", "count"]
+    assert release(table, item=("item",)).table.column_names[0] == "item"
+    for items in ([], ["item", "item"], ["item", "uid"], ["absent"]):
+        with pytest.raises(headcount.SourceError):
+            release(table, item=items)
+
+
+def test_progress_is_told(parquet):
+    said = []
+    release(parquet, progress=said.append)
+    assert said[:2] == ["opening the source", "counting distinct users per item"]
+    assert said[-1].startswith("choosing and measuring items, level ")
+
+
+def test_counts_that_exist_already():
+    result = headcount.release_counts(dict(USERS), budget=BUDGET)
+    assert result.table.column_names == ["item", "count", "std_error", "lower", "upper"]
+    assert result.table["item"].to_pylist() == list(USERS)
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_counts_in_a_table(make):
+    table = make({"page": list(USERS), "users": list(USERS.values())})
+    result = headcount.release_counts(table, item="page", count="users", budget=BUDGET)
+    assert result.table["page"].to_pylist() == list(USERS)
+    assert len(headcount.release_counts(table, count="users", budget=BUDGET)) == 3
+    with pytest.raises(headcount.SourceError, match="no column 'count'"):
+        headcount.release_counts(table, budget=BUDGET)
+
+
+def test_counts_of_several_columns_and_types():
+    table = pa.table({"a": [1, 2], "b": ["x", None], "count": pa.array([400, 300], pa.uint16())})
+    result = headcount.release_counts(table, budget=BUDGET)
+    assert result.table.select(["a", "b"]).to_pylist() == [{"a": 1, "b": "x"}]
+
+
+def test_counts_as_numpy_integers():
+    counts = {"a": np.int64(400), "b": np.uint8(200)}
+    assert len(headcount.release_counts(counts, budget=BUDGET)) == 2
+
+
+def test_an_empty_histogram_is_a_histogram():
+    small = headcount.Budget(rho=0.01)
+    empty = headcount.release_counts({}, budget=small)
+    for counts in ({"a": 1}, {"a": 0}, {None: 5}, pa.table({"item": ["a"], "count": [None]})):
+        if isinstance(counts, pa.Table):
+            counts = counts.set_column(1, "count", counts["count"].cast(pa.int64()))
+        other = headcount.release_counts(counts, budget=small)
+        assert other.table.schema == empty.table.schema
+        assert (len(other), other.guarantee) == (0, empty.guarantee)
+
+
+def test_a_histogram_that_was_cut():
+    counts = {"a": 400, "b": 300, "c": 30}
+    result = headcount.release_counts(counts, budget=BUDGET, minimum=50)
+    assert result.table["item"].to_pylist() == ["a", "b"]
+    # What is missing may have up to 999 users, so nothing stands out from it.
+    assert len(headcount.release_counts({"a": 1000}, budget=BUDGET, minimum=1000)) == 0
+    for minimum in (0, -1, 1.5, True):
+        with pytest.raises(headcount.SourceError, match="minimum"):
+            headcount.release_counts(counts, budget=BUDGET, minimum=minimum)
+
+
+def test_counts_with_a_seed_are_not_private():
+    result = headcount.release_counts({"a": 400}, budget=BUDGET, unsafe_seed=1)
+    assert not result.guarantee.private
+
+
+def test_polars_is_an_extra(parquet, monkeypatch):
+    result = release(parquet)
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    with pytest.raises(headcount.MissingExtraError, match=r"headcount\[polars\]"):
+        result.to_polars()
+
+
+def test_errors_have_one_base():
+    for name in headcount.__all__:
+        if name.endswith("Error"):
+            error = getattr(headcount, name)
+            assert issubclass(error, headcount.HeadcountError)
+            assert error.exit_code in (1, 2, 4)
+            assert name in headcount.errors.__doc__
