@@ -19,7 +19,7 @@ def folder(tmp_path_factory, parquet):
     (folder / "empty.csv").touch()
     (folder / "text.parquet").write_text("uid,item\n1,a\n")
     (folder / "e.xlsx").write_text("x")
-    (folder / "cut.csv.gz").write_bytes(gzip.compress(b"uid,item\n1,a\n" * 99)[:-9])
+    (folder / "cut.csv.gz").write_bytes(gzip.compress(b"uid,item\n1,a\n" * 99)[:9])
     (folder / "folder.csv").mkdir()
     with duckdb.connect(str(folder / "e.duckdb")) as connection:
         connection.execute("CREATE TABLE plays AS SELECT 1 AS uid, 'a' AS item")

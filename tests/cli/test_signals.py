@@ -41,13 +41,15 @@ def is_counting(engine, spill, process):
     """Whether the query runs: DuckDB spills, SQLite uses processor time on it."""
     if engine == "duckdb":
         return lambda: any(path.is_file() for path in spill.rglob("*"))
-    ticks = os.sysconf("SC_CLK_TCK")
+    used_when_opened = []
 
     def busy():
         if not list(spill.iterdir()):
             return False
         fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / ticks > 4
+        used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        used_when_opened.append(used)
+        return used > used_when_opened[0] + 1.5
 
     return busy
 

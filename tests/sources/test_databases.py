@@ -153,6 +153,13 @@ def test_the_file_is_not_changed(database):
     assert not list(database.parent.glob("*-journal")) + list(database.parent.glob("*.wal"))
 
 
+def test_the_file_cannot_be_changed(database):
+    with Session() as session:
+        connection = open_source(session, database, table="t").backend.con
+        with pytest.raises(Exception, match=r"read-?only"):
+            connection.execute("CREATE TABLE main.z (a INT)")
+
+
 def test_the_ending_db_is_either(folder):
     for name in ("e.duckdb", "e.sqlite"):
         shutil.copy(folder / name, folder / "either.db")
@@ -233,6 +240,11 @@ def test_sqlite_rows_do_not_decide_the_type(sqlite):
         "CREATE TABLE t (u, i); INSERT INTO t VALUES (1, NULL), (NULL, 2), (1, 3), (x'ff', 'y')"
     )
     assert sqlite(script) == {"3": 1, "y": 1}
+
+
+def test_sqlite_numbers_and_text_that_look_alike_are_one_item(sqlite):
+    script = "CREATE TABLE t (u, i); INSERT INTO t VALUES (1, 5), (2, '5'), ('2', '5')"
+    assert sqlite(script) == {"5": 2}
 
 
 def test_sqlite_computed_columns(sqlite):

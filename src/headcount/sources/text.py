@@ -41,10 +41,12 @@ def read_files(session: Session, kind: str, paths: Sequence[Path]) -> Any:  # no
     says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
     if kind == "parquet":
         return opening(lambda: read("read_parquet"), says)
+    if all(is_gzipped(path) for path in paths):
+        # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
+        read = functools.partial(read, compression="gzip")
     if kind == "json":
         columns = opening(lambda: _json_columns(paths), says)
-        form = {"format": "newline_delimited"}
-        return opening(lambda: read("read_json", columns=columns, **form), says)
+        return opening(lambda: read("read_json", columns=columns, format="newline_delimited"), says)
     delimiter = _DELIMITERS[kind]
     columns = opening(lambda: _csv_columns(paths, delimiter), says)
     return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), says)
