@@ -99,7 +99,6 @@ def test_a_damaged_parquet_file(hears_nothing, tmp_path):
         "SELECT uid, strptime(item, '%Y') AS item FROM t",
         "SELECT uid, json_extract(item, '$') AS item FROM t",
         "SELECT uid, json_extract('{}', '$[' || item) AS item FROM t",
-        "SELECT uid, regexp_extract('a', item || '(') AS item FROM t",
         "SELECT uid, decode(encode(item) || '\\xFF'::BLOB) AS item FROM t",
         "SELECT uid, getvariable(item) AS item FROM t WHERE CAST(item AS BOOLEAN)",
         "SELECT uid, chr(CAST(item AS INTEGER)) AS item FROM t",

@@ -14,16 +14,17 @@ class Terminal:
 
     def __init__(self):
         self._reader, writer = os.openpty()
-        os.set_blocking(self._reader, False)
         self.stream = os.fdopen(writer, "w")
+        self._seen = ""
 
     def shown(self) -> str:
         """Return what was shown since this was asked last."""
+        self.stream.write("<end>")
         self.stream.flush()
-        try:
-            return os.read(self._reader, 100_000).decode()
-        except BlockingIOError:
-            return ""
+        while "<end>" not in self._seen:
+            self._seen += os.read(self._reader, 4096).decode(errors="replace")
+        seen, _, self._seen = self._seen.partition("<end>")
+        return seen
 
 
 @pytest.fixture
