@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from headcount.engines import DEFAULT_MEMORY, Session
 from headcount.errors import SettingsError, SourceError
 from headcount.histogram import (
     TopCounts,
@@ -18,7 +19,7 @@ from headcount.privacy.pcr import private_count_release
 from headcount.privacy.schedule import levels
 from headcount.privacy.settings import Settings, settings_for
 from headcount.release import Guarantee, Release, build_release
-from headcount.sources import DEFAULT_MEMORY, Session, SourceName, TableLike, open_source
+from headcount.sources import Request, SourceName, TableLike, open_source
 
 DEFAULT_METHOD = "pcr"
 
@@ -38,6 +39,8 @@ def release(
     budget: Budget,
     table: str | None = None,
     sql: str | None = None,
+    engine: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
     method: str = DEFAULT_METHOD,
     relative_error: float | None = None,
     candidates: int | None = None,
@@ -52,12 +55,15 @@ def release(
 
     Args:
         source: a path or glob of Parquet, CSV or JSON lines files, a DuckDB or SQLite file, a
-            pandas or Polars data frame, a PyArrow table, or an Ibis table of any backend.
+            pandas or Polars data frame, a PyArrow table, a Spark data frame, an Ibis table of
+            any backend, or the URL of a server: ``postgres://…``, ``spark://…``.
         user: the column that says whose a row is.
         item: the column, or columns, whose values are counted.
         budget: what may be spent.
-        table: the table of a database file.
-        sql: a single SELECT on a database file, instead of a table.
+        table: the table of a database or catalog.
+        sql: a single SELECT on a database, instead of a table.
+        engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
+        spark_conf: settings for a Spark that is started for this.
         method: ``"pcr"``, or ``"pcr-paper"`` for the settings of the paper.
         relative_error: r, the error to aim at for each count; 0.1 if not given.
         candidates: k̄, how many of the most frequent items are considered; 10,000 if not given.
@@ -73,9 +79,10 @@ def release(
     _check_budget(budget, settings)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
+    request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
     with Session(memory) as session:
         progress("opening the source")
-        events = open_source(session, source, table, sql, columns=[user, *items])
+        events = open_source(session, source, request)
         check_columns(events, user, items)
         progress("counting distinct users per item")
         top = count_distinct_users(events, user, items, settings.k_bar + 1)
@@ -124,7 +131,7 @@ def release_counts(
         if isinstance(counts, Mapping):
             counts, item, count = table_of(counts), "item", "count"
         columns = None if item is None else [count, *_listed(item)]
-        histogram = open_source(session, counts, columns=columns)
+        histogram = open_source(session, counts, Request(columns=columns))
         if item is None:
             item = [column for column in histogram.table.columns if column != count]
         items = _listed(item)

@@ -4,15 +4,16 @@ One aggregation, written in Ibis and compiled for the engine that holds the data
 k̄+1 rows of its result reach Python.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from headcount.engines.guard import running
 from headcount.errors import SourceError
 from headcount.privacy.candidates import LARGEST_COUNT
-from headcount.sources.guard import running
 from headcount.sources.open import Events
 
 if TYPE_CHECKING:
@@ -77,17 +78,13 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     """
     import ibis
 
-    table = events.table
+    engine, table = events.engine, events.table
     kept = table.filter(*(table[column].notnull() for column in (user, *items)))
-    count = _unlike("count", items)
-    if events.backend.name == "duckdb":
-        # Twice as fast as COUNT(DISTINCT user) for long ids. A collision merges two users, so
-        # each count still moves by 0 or 1 with a user: safe for a histogram, as the hash does
-        # not depend on the data (privacy/pcr.md).
-        pairs = kept.select(*items, **{_unlike("user", items): _hashed(kept[user])}).distinct()
-        counted = pairs.group_by(items).agg(**{count: ibis._.count()})
-    else:
-        counted = kept.group_by(items).agg(**{count: kept[user].nunique()})
+    person, count = _unlike("user", items), _unlike("count", items)
+    keys = {column: engine.as_bytes(kept[column]) for column in items}
+    # A subquery of distinct pairs and a plain count: some engines sort for COUNT(DISTINCT).
+    pairs = kept.select(**keys, **{person: engine.user_key(kept[user])}).distinct()
+    counted = pairs.group_by(items).agg(**{count: ibis._.count()})
     return _run_top(events, counted, items, count, limit)
 
 
@@ -111,7 +108,7 @@ def top_of_histogram(
         (repeated, "an item stands in several rows"),
         (outside, "a count is negative or too large"),
     ):
-        if histogram.run(bad.limit(1), "the counts cannot be read").num_rows:
+        if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
             raise SourceError(f"this is no histogram of distinct users: {says}")
     whole = _unlike("count", items)
     top = kept.filter(kept[count] >= minimum).select(*items, **{whole: kept[count].cast("int64")})
@@ -144,8 +141,18 @@ def _run_top(
 
     # Ties are broken by the items themselves; any rule is safe.
     top = counted.order_by(ibis.desc(count), *items).limit(min(limit, _MOST_ROWS))
-    result = events.run(top, "the events cannot be counted")
+    result = events.engine.run(top, "the events cannot be counted")
+    for column in items:
+        if events.table[column].type().is_string():  # what was grouped by its bytes is text again
+            text = running(functools.partial(_as_text, result[column]), "an item is no text")
+            result = result.set_column(result.column_names.index(column), column, text)
     return TopCounts(result.select(list(items)), result[count])
+
+
+def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    import pyarrow as pa
+
+    return column.cast(pa.string())
 
 
 def _unlike(name: str, taken: Sequence[str]) -> str:
@@ -153,16 +160,3 @@ def _unlike(name: str, taken: Sequence[str]) -> str:
     while name in (column.casefold() for column in taken):
         name += "_"
     return name
-
-
-def _hashed(user: Any) -> Any:  # noqa: ANN401 (Ibis has no types)
-    import ibis
-
-    if user.type().is_integer():
-        return user
-
-    @ibis.udf.scalar.builtin(signature=((user.type(),), "uint64"))
-    def hash(value):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
-        """DuckDB's own 64-bit hash."""
-
-    return hash(user)

@@ -8,8 +8,8 @@ import click
 from headcount.cli.options import budget_from, budget_options, mechanism_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
-from headcount.errors import OutputError
-from headcount.sources.session import DEFAULT_MEMORY
+from headcount.errors import OutputError, SettingsError
+from headcount.engines.session import DEFAULT_MEMORY
 
 
 @click.command()
@@ -27,8 +27,19 @@ from headcount.sources.session import DEFAULT_MEMORY
 )
 @budget_options
 @mechanism_options
-@click.option("--table", metavar="NAME", help="The table of a DuckDB or SQLite file.")
-@click.option("--sql", metavar="SELECT", help="A single SELECT on a DuckDB or SQLite file.")
+@click.option("--table", metavar="NAME", help="The table of a database or catalog.")
+@click.option("--sql", metavar="SELECT", help="A single SELECT on a database, instead of a table.")
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "polars", "spark"]),
+    help="What reads files [default: duckdb].",
+)
+@click.option(
+    "--spark-conf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the Spark that is started; repeat it for several.",
+)
 @click.option(
     "--format",
     "form",
@@ -66,6 +77,8 @@ def release(
     candidates: int | None,
     table: str | None,
     sql: str | None,
+    engine: str | None,
+    spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
     memory: str,
@@ -73,8 +86,8 @@ def release(
 ) -> None:
     """Release how many distinct users have each item of SOURCE.
 
-    SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, or a DuckDB or
-    SQLite file with --table or --sql.
+    SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, a DuckDB or SQLite
+    file or a postgres:// URL with --table or --sql, or a spark:// master with --table.
     """
     from headcount.api import release as run_release
     from headcount.writers import AtomicFile, format_of, render
@@ -92,6 +105,8 @@ def release(
                 budget=budget,
                 table=table,
                 sql=sql,
+                engine=engine,
+                spark_conf=_settings(spark_conf),
                 method=method,
                 relative_error=relative_error,
                 candidates=candidates,
@@ -112,3 +127,9 @@ def release(
                 raise
     for line in result.summary():
         click.echo(line, err=True)
+
+
+def _settings(pairs: tuple[str, ...]) -> dict[str, str]:
+    if not all("=" in pair for pair in pairs):
+        raise SettingsError("--spark-conf takes KEY=VALUE, for instance spark.executor.memory=4g")
+    return dict(pair.split("=", 1) for pair in pairs)

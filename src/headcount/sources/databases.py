@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from headcount.engines import Session, duckdb, sqlite
+from headcount.engines.guard import opening
 from headcount.errors import SourceError
-from headcount.sources.guard import opening
-from headcount.sources.session import Session
 
 # What a query is called while it is read: a temporary view, seen by this connection only.
 _VIEW = "headcount_events"
@@ -25,7 +25,7 @@ class Database:
     def __init__(self, session: Session, engine: str, path: Path) -> None:
         self._name = str(path)
         self._is_duckdb = engine == "duckdb"
-        self.backend: Any = session.duckdb(path) if self._is_duckdb else session.sqlite(path)
+        self.backend: Any = (duckdb if self._is_duckdb else sqlite).connect(session, path)
 
     def table(self, name: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
         """Return a table or view as an Ibis table."""

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headcount.engines import Session, duckdb
+from headcount.engines.guard import opening
 from headcount.errors import SourceError
-from headcount.sources.guard import opening
-from headcount.sources.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ def read_memory(session: Session, source: Any, columns: Sequence[str] | None) ->
     Only the columns that are asked for are looked at, if they are all there.
     """
     table = opening(lambda: _plain_types(_as_arrow(source, columns)), "cannot read this table")
-    backend = session.duckdb()
+    backend = duckdb.connect(session)
 
     def register() -> Any:  # noqa: ANN401 (Ibis has no types)
         backend.con.register(_NAME, table)

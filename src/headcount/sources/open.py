@@ -1,25 +1,26 @@
 """One door for everything that events can come from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from headcount.errors import SourceError
+from headcount.engines import Engine, Session, duckdb, engine_for, module_of
+from headcount.engines.guard import opening
+from headcount.errors import SettingsError, SourceError
 from headcount.sources.databases import Database
 from headcount.sources.files import matching
-from headcount.sources.guard import interruptibly, opening, running
 from headcount.sources.memory import read_memory
-from headcount.sources.session import Session
+from headcount.sources.servers import is_server, open_server, read_with_spark
 from headcount.sources.sql import mixes_rows, single_select
 from headcount.sources.text import read_files
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 SourceName: TypeAlias = str | PathLike[str]
-#: A pandas or Polars data frame, a PyArrow table, or an Ibis table of any backend.
+#: A pandas or Polars data frame, a PyArrow table, a Spark data frame, or an Ibis table.
 TableLike: TypeAlias = Any
+
+#: Engines that files can be read with.
+FILE_ENGINES = ("duckdb", "polars", "spark")
 
 
 @dataclass(frozen=True)
@@ -28,77 +29,98 @@ class Events:
 
     Attributes:
         table: an Ibis table expression.
-        backend: the Ibis backend that runs it.
+        engine: what runs it.
         rows_stay_apart: False if the query that a user wrote may look at several rows at a
             time, so that the rows of its result, not those of the tables below, are what is
             protected.
     """
 
     table: Any
-    backend: Any
+    engine: Engine
     rows_stay_apart: bool = True
 
-    def run(self, query: Any, says: str) -> "pa.Table":  # noqa: ANN401 (Ibis has no types)
-        """Run an Ibis expression over the table; ``says`` begins the error if it fails."""
 
-        def fetch() -> "pa.Table":
-            result = self.backend.to_pyarrow(query)
-            result.validate(full=True)  # what is no text must be found before anything is spent
-            return result
+@dataclass(frozen=True)
+class Request:
+    """What a user asks to be read, and with what.
 
-        if self.backend.name != "duckdb":
-            return running(fetch, says)
-        return running(lambda: interruptibly(fetch, self.backend.con.interrupt), says)
-
-
-def open_source(
-    session: Session,
-    source: SourceName | TableLike,
-    table: str | None = None,
-    sql: str | None = None,
-    columns: Sequence[str] | None = None,
-) -> Events:
-    """Open what a user named.
-
-    Args:
-        session: holds what is opened until the release is done.
-        source: a path or glob, or a table in memory, or an Ibis table.
-        table: the table to read, for a database file.
-        sql: a single SELECT to read instead of a table, for a database file.
+    Attributes:
+        table: the table of a database or catalog.
+        sql: a single SELECT instead of a table.
+        engine: what reads files: duckdb, polars or spark.
+        spark_conf: settings of a Spark that is started for this.
         columns: those that will be asked for; what else a table in memory has need not be
             readable.
     """
-    if table is not None and sql is not None:
-        raise SourceError("give a table or SQL, not both")
-    if isinstance(source, str | PathLike):
-        return _open_name(session, str(source), table, sql)
-    if table is not None or sql is not None:
-        raise SourceError("a table or SQL goes with a database file; this source is a table itself")
-    return _open_table(session, source, columns)
+
+    table: str | None = None
+    sql: str | None = None
+    engine: str | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    columns: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.table is not None and self.sql is not None:
+            raise SourceError("give a table or SQL, not both")
+        if self.engine not in (None, *FILE_ENGINES):
+            raise SettingsError(
+                f"there is no engine {self.engine!r}; there are: {', '.join(FILE_ENGINES)}"
+            )
 
 
-def _open_name(session: Session, name: str, table: str | None, sql: str | None) -> Events:
+def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
+    """Open what a user named."""
+    if not isinstance(source, str | PathLike):
+        return _open_table(session, source, request)
+    name = str(source)
+    if is_server(name):
+        select = request.sql and single_select(request.sql, "postgres")
+        table, backend = open_server(session, name, request.table, select, request.spark_conf)
+        return Events(table, engine_for(backend, session), _apart(select, "postgres"))
+    if request.engine == "spark":
+        if request.sql is not None:
+            raise SourceError("SQL goes with a database; give Spark a path or a table")
+        table, backend = read_with_spark(session, name, request.table, request.spark_conf)
+        return Events(table, engine_for(backend, session))
+    return _open_name(session, name, request)
+
+
+def _open_name(session: Session, name: str, request: Request) -> Events:
     kind, paths = matching(name)
     if kind not in ("duckdb", "sqlite"):
-        if table is not None or sql is not None:
-            raise SourceError("a table or SQL goes with a DuckDB or SQLite file")
-        events = read_files(session, kind, paths)
-        return Events(events, events.get_backend())
+        if request.table is not None or request.sql is not None:
+            raise SourceError("a table or SQL goes with a DuckDB or SQLite file, or a server")
+        if request.engine == "polars":
+            table = module_of("polars").read_files(kind, paths)
+        else:
+            table = read_files(duckdb.connect(session), kind, paths)
+        engine = engine_for(table.get_backend(), session)
+        engine.compares_bytes = True  # files have no collations
+        return Events(table, engine)
     if len(paths) > 1:
         raise SourceError("give one database file, not several")
-    if sql is None:
-        database = Database(session, kind, paths[0])
-        return Events(database.table(table), database.backend)
-    select = single_select(sql, kind)
+    select = request.sql and single_select(request.sql, kind)
     database = Database(session, kind, paths[0])
-    return Events(
-        database.query(select), database.backend, rows_stay_apart=not mixes_rows(select, kind)
-    )
+    table = database.query(select) if select else database.table(request.table)
+    return Events(table, engine_for(database.backend, session), _apart(select, kind))
 
 
-def _open_table(session: Session, source: TableLike, columns: Sequence[str] | None) -> Events:
+def _apart(select: str | None, dialect: str) -> bool:
+    return select is None or not mixes_rows(select, dialect)
+
+
+def _open_table(session: Session, source: TableLike, request: Request) -> Events:
     import ibis
 
+    if request.table is not None or request.sql is not None:
+        raise SourceError("a table or SQL goes with a database; this source is a table itself")
     if isinstance(source, ibis.Table):
-        return Events(source, opening(source.get_backend, "this Ibis table has no backend"))
-    return Events(*read_memory(session, source, columns))
+        backend = opening(source.get_backend, "this Ibis table has no backend")
+        return Events(source, engine_for(backend, session))
+    if type(source).__module__.startswith("pyspark."):
+        table, backend = module_of("spark").read_frame(source)
+        return Events(table, engine_for(backend, session))
+    table, backend = read_memory(session, source, request.columns)
+    engine = engine_for(backend, session)
+    engine.compares_bytes = True
+    return Events(table, engine)

@@ -16,10 +16,9 @@ from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
+from headcount.engines.guard import opening
 from headcount.errors import SourceError
 from headcount.sources.files import is_gzipped
-from headcount.sources.guard import opening
-from headcount.sources.session import Session
 
 _CSV = {
     "header": True,
@@ -32,12 +31,12 @@ _CSV = {
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def read_files(session: Session, kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401
-    """Return an Ibis table of the events in some files of one kind."""
+def read_files(backend: Any, kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401
+    """Return an Ibis table of the events in some files of one kind, read by DuckDB."""
     # DuckDB takes a name for a glob; these are names of files that are there.
     names = [escape(str(path)) for path in paths]
     # The columns are those of the files, whatever their folders are called.
-    read = functools.partial(_read, session, names, hive_partitioning=False)
+    read = functools.partial(_read, backend, names, hive_partitioning=False)
     says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
     if kind == "parquet":
         return opening(lambda: read("read_parquet"), says)
@@ -52,8 +51,8 @@ def read_files(session: Session, kind: str, paths: Sequence[Path]) -> Any:  # no
     return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), says)
 
 
-def _read(session: Session, names: list[str], reader: str, **options: Any) -> Any:  # noqa: ANN401
-    return getattr(session.duckdb(), reader)(names, **options)
+def _read(backend: Any, names: list[str], reader: str, **options: Any) -> Any:  # noqa: ANN401
+    return getattr(backend, reader)(names, **options)
 
 
 def _csv_columns(paths: Sequence[Path], delimiter: str) -> dict[str, str]:

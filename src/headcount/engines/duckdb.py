@@ -1,0 +1,66 @@
+"""DuckDB, the embedded engine."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.engines.base import Engine, Expression
+from headcount.engines.guard import interruptibly, opening
+from headcount.engines.session import Session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 (Ibis has no types)
+    """Open DuckDB through Ibis, in memory or on a file, which is only read."""
+    import ibis
+
+    backend = opening(
+        lambda: ibis.duckdb.connect(
+            ":memory:" if file is None else str(file),
+            read_only=file is not None,
+            memory_limit=session.memory,
+            temp_directory=str(session.folder),
+            autoinstall_known_extensions="false",
+            preserve_insertion_order="false",
+        ),
+        f"{str(file)!r} cannot be opened as a DuckDB database, or is in use by another program"
+        if file
+        else "DuckDB does not start with these settings",
+    )
+    session.at_end(backend.disconnect)
+    backend.raw_sql("SET enable_progress_bar = false")  # how far it is depends on the data
+    return backend
+
+
+class DuckDB(Engine):
+    """DuckDB. Distinct 64-bit hashes of long ids take half the time of distinct ids."""
+
+    compares_bytes = False  # a column of a table may have a collation
+
+    def user_key(self, user: Expression) -> Expression:
+        """Return DuckDB's own 64-bit hash of an id."""
+        import ibis
+
+        if user.type().is_integer():
+            return user
+
+        @ibis.udf.scalar.builtin(signature=((user.type(),), "uint64"))
+        def hash(value):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
+            """DuckDB's own."""
+
+        return hash(user)
+
+    def text_to_bytes(self, text: Expression) -> Expression:
+        """Return text as its bytes in UTF-8."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string",), "binary"))
+        def encode(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """DuckDB's own."""
+
+        return encode(text)
+
+    def fetch(self, query: Expression) -> "pa.Table":
+        """Run a query so that Ctrl-C ends it."""
+        return interruptibly(lambda: self.backend.to_pyarrow(query), self.backend.con.interrupt)
