@@ -35,7 +35,7 @@ install: .venv/installed
 	touch $@
 
 .venv/installed-dev: .venv/pip pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable . --group test --group lint
+	$(BIN)/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test --group lint
 	touch $@ .venv/installed
 
 clean:

@@ -4,16 +4,15 @@ One aggregation, written in Ibis and compiled for the engine that holds the data
 k̄+1 rows of its result reach Python.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from headcount.engines.guard import running
 from headcount.errors import SourceError
 from headcount.privacy.candidates import LARGEST_COUNT
+from headcount.sources.memory import as_text
 from headcount.sources.open import Events
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 #: The columns that a result adds; an item column cannot have one of these names.
 RESULT_COLUMNS = ("count", "std_error", "lower", "upper")
+_RESERVED = (*RESULT_COLUMNS, "private")  # the last marks what was made with a seed
 
 # The most rows that an engine's LIMIT takes; no table has as many items.
 _MOST_ROWS = 2**62
@@ -57,7 +57,7 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
         if folded[column.casefold()] > 1:
             raise SourceError(f"two columns are called {column!r} but for upper and lower case")
     for column in items:
-        if column.casefold() in RESULT_COLUMNS:
+        if column.casefold() in _RESERVED:
             raise SourceError(
                 f"an item column cannot be called {column!r}, which is a column of the result; "
                 "rename it"
@@ -81,7 +81,7 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     engine, table = events.engine, events.table
     kept = table.filter(*(table[column].notnull() for column in (user, *items)))
     person, count = _unlike("user", items), _unlike("count", items)
-    keys = {column: engine.as_bytes(kept[column]) for column in items}
+    keys = {column: engine.exactly(kept[column]) for column in items}
     # A subquery of distinct pairs and a plain count: some engines sort for COUNT(DISTINCT).
     pairs = kept.select(**keys, **{person: engine.user_key(kept[user])}).distinct()
     counted = pairs.group_by(items).agg(**{count: ibis._.count()})
@@ -122,12 +122,11 @@ def table_of(counts: Mapping[Any, int]) -> "pa.Table":
     if any(isinstance(n, bool) or not isinstance(n, Integral) for n in counts.values()):
         raise SourceError("the counts must be whole numbers")
 
-    def build() -> pa.Table:
-        # Without a type an empty mapping would not look like one that holds something.
-        numbers = pa.array([int(n) for n in counts.values()], pa.int64())
-        return pa.table({"item": pa.array(list(counts.keys())), "count": numbers})
-
-    return running(build, "the mapping cannot be read as items and whole numbers")
+    # One type for all keys, whatever they are: a type found from them would tell about them.
+    items = pa.array([as_text(key) for key in counts], pa.string())
+    if any(abs(int(n)) > LARGEST_COUNT for n in counts.values()):
+        raise SourceError("this is no histogram of distinct users: a count is too large")
+    return pa.table({"item": items, "count": pa.array(map(int, counts.values()), pa.int64())})
 
 
 def _run_top(
@@ -144,15 +143,26 @@ def _run_top(
     result = events.engine.run(top, "the events cannot be counted")
     for column in items:
         if events.table[column].type().is_string():  # what was grouped by its bytes is text again
-            text = running(functools.partial(_as_text, result[column]), "an item is no text")
-            result = result.set_column(result.column_names.index(column), column, text)
+            place = result.column_names.index(column)
+            result = result.set_column(place, column, _as_text(result[column]))
     return TopCounts(result.select(list(items)), result[count])
 
 
 def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """Return bytes as text; what is not UTF-8 is written out rather than refused.
+
+    An error would tell that such an item is among the highest counts.
+    """
     import pyarrow as pa
 
-    return column.cast(pa.string())
+    column = column.cast(pa.binary())
+    try:
+        text = column.cast(pa.string())
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        decoded = [value.decode("utf-8", "backslashreplace") for value in column.to_pylist()]
+        text = pa.chunked_array([pa.array(decoded, pa.string())])
+    return text
 
 
 def _unlike(name: str, taken: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.errors import MissingExtraError, NotPrivateError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
-from headcount.privacy.rounding import float_above
+from headcount.privacy.rounding import float_above, shown_above
 from headcount.privacy.schedule import delta_star
 from headcount.privacy.settings import Settings
 
@@ -107,8 +107,9 @@ class Guarantee:
         if not self.private:
             return "NOT PRIVATE: made with a seed, for experiments only. Do not publish."
         return (
-            f"{self.delta:g}-approximate {self.rho:.6g}-zCDP, which is "
-            f"({self.epsilon:.6g}, {self.delta:g})-differential privacy. Protects {self.unit}."
+            f"{shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP, which is "
+            f"({shown_above(self.epsilon)}, {shown_above(self.delta)})-differential privacy. "
+            f"Protects {self.unit}."
         )
 
 
@@ -136,9 +137,20 @@ class Release:
         """The mechanism's parameters."""
         return self.guarantee.settings
 
+    def marked_table(self) -> "pa.Table":
+        """Return the table for places that do not keep its metadata.
+
+        What is not private says so in a column of its own.
+        """
+        import pyarrow as pa
+
+        if self.guarantee.private:
+            return self.table
+        return self.table.append_column("private", pa.array([False] * len(self), pa.bool_()))
+
     def to_pandas(self) -> "pd.DataFrame":
         """Return the counts as a pandas data frame."""
-        return self.table.to_pandas()
+        return self.marked_table().to_pandas()
 
     def to_polars(self) -> "pl.DataFrame":
         """Return the counts as a Polars data frame."""
@@ -146,7 +158,7 @@ class Release:
             import polars
         except ModuleNotFoundError:
             raise MissingExtraError("polars", "polars") from None
-        frame = polars.from_arrow(self.table)
+        frame = polars.from_arrow(self.marked_table())
         assert isinstance(frame, polars.DataFrame)  # noqa: S101 (a table gives a frame)
         return frame
 
@@ -155,7 +167,8 @@ class Release:
         lines = [
             f"Released {len(self):,} items.",
             f"Guarantee: {self.guarantee}",
-            f"Spent: ρ = {self.spent['rho']:.6g}, δ = {self.spent['delta']:.3g}.",
+            f"Spent: ρ = {shown_above(self.spent['rho'])}, "
+            f"δ = {shown_above(self.spent['delta'], 3)}.",
         ]
         if self.guarantee.unit == UNIT_OF_QUERY:
             lines.append(CAUTION_FOR_QUERY)

@@ -120,11 +120,25 @@ def test_queries_that_fail_on_a_value(hears_nothing, tmp_path, sql):
         f"(uid, item); INSERT INTO t VALUES (1, CAST(x'ff{CANARY_ITEM.encode().hex()}' AS TEXT))",
     ],
 )
-def test_sqlite_values_that_cannot_be_read(hears_nothing, tmp_path, table):
+def test_sqlite_values_that_are_not_of_the_declared_type(headcount, tmp_path, table):
+    """They are no error, which would tell that their counts are among the highest."""
     connection = sqlite3.connect(tmp_path / "e.sqlite")
     connection.executescript(f"CREATE TABLE t {table}")
     connection.close()
-    hears_nothing(tmp_path / "e.sqlite", "--table", "t")
+    ran = headcount(
+        "release",
+        tmp_path / "e.sqlite",
+        "--table",
+        "t",
+        "--user",
+        "uid",
+        "--item",
+        "item",
+        "--rho",
+        "1",
+    )
+    assert ran.code == 0
+    assert no_canary(ran.out + ran.err)
 
 
 def test_a_json_path_that_fails_in_sqlite(hears_nothing, tmp_path):
@@ -158,9 +172,8 @@ FRAMES = {
 
 @pytest.mark.parametrize("rows", FRAMES.values(), ids=FRAMES.keys())
 def test_data_frames_of_mixed_values(rows, capfd):
-    with pytest.raises(hc.SourceError) as caught:
-        hc.release(pd.DataFrame(rows), user="uid", item="item", budget=hc.Budget(rho=1))
-    assert no_canary(everything_said(caught.value))
+    """They are text, all of them: an error would tell that somebody has another type."""
+    hc.release(pd.DataFrame(rows), user="uid", item="item", budget=hc.Budget(rho=1))
     assert capfd.readouterr() == ("", "")
 
 
@@ -172,8 +185,6 @@ HISTOGRAMS = {
     "text": {CANARY_ITEM: "5", "b": 5},
     "no number": {CANARY_ITEM: None, "b": 5},
     "true": {CANARY_ITEM: True, "b": 5},
-    "mixed names": {CANARY_ITEM: 5, 7: 5, b"x": 1},
-    "names of two parts": {(CANARY_ITEM, "x"): 5},
     "twice": pa.table({"item": [CANARY_ITEM, CANARY_ITEM], "count": [5, 5]}),
     "fractions in a table": pa.table({"item": [CANARY_ITEM], "count": [5.5]}),
     "text in a table": pa.table({"item": [CANARY_ITEM], "count": [CANARY_ITEM]}),

@@ -149,7 +149,7 @@ def test_a_seed_is_reproducible_and_says_so_everywhere(headcount, parquet, tmp_p
     assert json.loads(ran.out)["guarantee"]["private"] is False
     assert "NOT PRIVATE" in ran.err
     assert headcount(*args).out.startswith("NOT PRIVATE")
-    assert headcount(*args, "--format", "csv").out.splitlines()[1].endswith('"false"')
+    assert headcount(*args, "--format", "csv").out.splitlines()[1].endswith('False')
     headcount(*args, "--output", tmp_path / "o.parquet")
     metadata = json.loads(pq.read_schema(tmp_path / "o.parquet").metadata[b"headcount"])
     assert metadata["guarantee"]["private"] is False

@@ -82,7 +82,7 @@ def test_no_place_for_temporary_files(headcount, parquet, monkeypatch):
     def nowhere(*args, **options):
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
 
-    monkeypatch.setattr("headcount.sources.session.tempfile.TemporaryDirectory", nowhere)
+    monkeypatch.setattr("headcount.engines.session.tempfile.TemporaryDirectory", nowhere)
     ran = headcount("release", parquet, *COLUMNS)
     assert (ran.code, ran.out) == (4, "")
     assert "temporary files" in ran.err

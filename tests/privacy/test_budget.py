@@ -30,6 +30,18 @@ def test_epsilon_agrees_with_dp_accounting(rho, delta):
     assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize("rho", [0.01, 1.0, 5.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_what_selection_uses_of_delta_is_not_used_again(rho, delta, share):
+    """δ = δₛ + (1 − δₛ)·δ', and only δ' is there for the conversion."""
+    left = delta * (1 - share) / (1 - delta * share)
+    ours, theirs = epsilon_of(rho, delta, delta * share), reference_epsilon(rho, left)
+    assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-6)
+    assert ours > reference_epsilon(rho, delta) * 1.001
+    assert rho_of(ours, delta, delta * share) == pytest.approx(rho, rel=1e-6)
+
+
 @pytest.mark.parametrize("rho", [0.01, 0.1, 0.5, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
 def test_epsilon_agrees_with_opendp(rho, delta):
@@ -98,6 +110,7 @@ def test_a_budget_from_epsilon_stays_within_it(epsilon, delta):
         {"rho": "1"},
         {"rho": True},
         {"rho": 1, "delta": None},
+        {"rho": 1, "delta": 5e-324},
         {"rho": 1e308},
     ],
 )

@@ -33,6 +33,10 @@ CASES = {
     "none left": (level(0.5, 2.0), [9, 7], 0, [0, 1], 9),
     "nothing": (level(0.5, 2.0), [], 0, [], 9),
     "many rare": (level(1.0, 6.0), [1] * 8, 0, [], 9),
+    # x = −3.05, just below where bands begin: the horizon of the first band matters.
+    "under the first top": (level(0.5, 3.05), [1] * 7, 0, [1], 9),
+    # x = −3.05 and −4.05: two bands, and candidates timed one by one before them.
+    "under two tops": (level(1.0, 4.05), [6, 2, 2, 2, 1, 1, 1], 0, [2], 9),
 }
 # −inf times every candidate by itself, +inf puts all of them into bands.
 NEAR = {"as it is": None, "one by one": -math.inf, "all in bands": math.inf}
@@ -120,3 +124,57 @@ def test_a_bottom_with_hardly_any_bits_draws_more_before_it_is_compared():
     # ⊥, then the one band's first word (0), its place, the next bits of item and ⊥.
     entropy = ScriptedEntropy([late, early, 0, 0, 1 << 63, 1 << 63, 1 << 63, 1, 1, 1, 1])
     assert race(stage, candidates, alive, 9, entropy).picked == [0]
+
+
+def test_a_near_tie_behind_a_released_candidate_is_settled_by_the_right_bits():
+    """Candidate 0 is released; the words of 1 and 2 agree, those of 1 and 3 do not."""
+    word, late, bottom = 2**62, 2**62 + 2**61, 2**63 + 2**62
+    candidates = Candidates(np.array([50, 50, 50, 50], dtype=np.int64), 0)
+    alive = np.array([False, True, True, True])
+    orders = []
+    for first, second in [(1, 2), (2, 1)]:
+        entropy = ScriptedEntropy([bottom, word, word, late, first << 60, second << 60])
+        orders.append(race(level(1.0, 10.0), candidates, alive, 9, entropy).picked)
+        assert entropy.left == 0
+    assert sorted(orders) == [[1, 2, 3], [2, 1, 3]]
+
+
+def test_bits_once_drawn_stay():
+    """Three words agree: each clock's next bits are drawn once and used in every comparison."""
+    word, bottom = 2**62, 2**63 + 2**62
+    candidates = Candidates(np.array([50, 50, 50], dtype=np.int64), 0)
+    alive = np.ones(3, dtype=np.bool_)
+    # All three clocks are refined at most twice; a clock made anew each time would draw more.
+    script = [bottom, word, word, word, *(n << 58 for n in (3, 9, 1, 7, 5, 2))]
+    entropy = ScriptedEntropy(script)
+    picked = race(level(1.0, 10.0), candidates, alive, 9, entropy).picked
+    assert sorted(picked) == [0, 1, 2]
+    assert entropy.left >= 2
+
+
+def test_the_rounding_of_large_scores_is_within_the_error_that_is_assumed():
+    """x = ε·gap − Λ with a gap of 2^50: floats are off by up to 2^-3 there, and ties are exact."""
+    word, bottom = 2**62, 2**63 + 2**62
+    candidates = Candidates(np.array([2**50 + 1, 2**50], dtype=np.int64), 0)
+    alive = np.ones(2, dtype=np.bool_)
+    # ε is so that one count more is less than the spacing of floats at ε·2^50.
+    stage = level(0.1, 10.0)
+    entropy = ScriptedEntropy([bottom, word + 2**59, word, *[2**63] * 20])
+    by_floats = stage.epsilon * 2.0**50
+    assert by_floats + stage.epsilon / 64 == by_floats
+    exact_first = math.log(-math.log1p(-(word + 2**59) / 2**64)) - 0.1
+    exact_second = math.log(-math.log1p(-word / 2**64))
+    expected = [0, 1] if exact_first < exact_second else [1, 0]
+    assert race(stage, candidates, alive, 9, entropy).picked == expected
+
+
+def test_one_word_that_says_little_does_not_make_a_race_slow():
+    """A coarse word of ⊥, or of a band, draws more bits instead of timing the whole band."""
+    counts = np.ones(100_000, dtype=np.int64)
+    candidates, alive = Candidates(counts, 0), np.ones(100_000, dtype=np.bool_)
+    stage, late = level(1.0, 40.0), 2**64 - 1
+    # ⊥ rings late, the band's first clock in the middle: nobody comes before ⊥.
+    assert race(stage, candidates, alive, 9, ScriptedEntropy([late, 2**63, 5 << 40])).picked == []
+    # The band's first clock rings early; the second in the middle.
+    early = ScriptedEntropy([2**63, 0, 1 << 40, 17, 2**63, *[0] * 4])
+    assert race(stage, candidates, alive, 9, early).picked in ([], [17])

@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from headcount.engines import Session
 from headcount.histogram import check_columns, count_distinct_users
-from headcount.sources import Session, open_source
+from headcount.sources import Request, open_source
 
 
 def counts(source: Any, user: str = "u", item: Any = "i", limit: int = 100, **options: Any) -> dict:
     """Return {item or tuple of items: count}, as the engine returns them."""
     items = [item] if isinstance(item, str) else list(item)
     with Session() as session:
-        events = open_source(session, source, columns=[user, *items], **options)
+        events = open_source(session, source, Request(columns=[user, *items], **options))
         check_columns(events, user, items)
         top = count_distinct_users(events, user, items, limit)
     columns = [column.to_pylist() for column in top.items.columns]

@@ -7,9 +7,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from headcount.engines import Session, engine_for
 from headcount.errors import SourceError
 from headcount.histogram import check_columns, count_distinct_users, top_of_histogram
-from headcount.sources import Session, open_source
+from headcount.sources import Request, open_source
 from headcount.sources.open import Events
 
 ROWS = {
@@ -28,17 +29,21 @@ class Watched:
     def __getattr__(self, name):
         return getattr(self._backend, name)
 
-    def to_pyarrow(self, query):
+    def to_pyarrow(self, query, **options):
         self.queries.append(query)
-        self.answers.append(self._backend.to_pyarrow(query))
+        self.answers.append(self._backend.to_pyarrow(query, **options))
         return self.answers[-1]
+
+
+def watching(table, backend, session):
+    return Events(table, engine_for(Watched(backend), session))
 
 
 @pytest.fixture(params=["duckdb", "sqlite", "polars"])
 def watched(request, tmp_path):
     if request.param == "polars":
         table = ibis.polars.connect({"t": pl.DataFrame(ROWS)}).table("t")
-        yield Events(table, Watched(table.get_backend()))
+        yield watching(table, table.get_backend(), Session())
         return
     if request.param == "sqlite":
         connection = sqlite3.connect(tmp_path / "e.sqlite")
@@ -52,41 +57,41 @@ def watched(request, tmp_path):
     else:
         source, options = pa.table(ROWS), {}
     with Session() as session:
-        events = open_source(session, source, **options)
-        yield Events(events.table, Watched(events.backend))
+        events = open_source(session, source, Request(**options))
+        yield watching(events.table, events.engine.backend, session)
 
 
 @pytest.mark.parametrize("limit", [1, 7, 50, 1000])
 def test_no_more_rows_than_asked_for_reach_python(watched, limit):
     top = count_distinct_users(watched, "u", ["i"], limit)
-    (answer,) = watched.backend.answers
+    (answer,) = watched.engine.backend.answers
     assert answer.num_rows == min(limit, 50)
     assert top.counts.to_pylist() == list(range(50, 50 - min(limit, 50), -1))
     assert top.items["i"].to_pylist() == [f"item {49 - n}" for n in range(min(limit, 50))]
 
 
 def test_the_query_holds_the_cut(watched):
-    if watched.backend.name == "polars":
+    if watched.engine.backend.name == "polars":
         pytest.skip("Polars has no SQL to look at")
     count_distinct_users(watched, "u", ["i"], 8)
-    (query,) = watched.backend.queries
-    sql = str(ibis.to_sql(query, dialect=watched.backend.name)).upper()
+    (query,) = watched.engine.backend.queries
+    sql = str(ibis.to_sql(query, dialect=watched.engine.backend.name)).upper()
     assert "LIMIT 8" in sql
     assert "ORDER BY" in sql
     assert "GROUP BY" in sql
 
 
 def test_a_limit_beyond_any_table(watched):
-    if watched.backend.name == "polars":
+    if watched.engine.backend.name == "polars":
         pytest.skip("Polars counts rows in 32 bits")
     assert len(count_distinct_users(watched, "u", ["i"], 10**30).counts) == 50
 
 
 def test_a_histogram_is_cut_by_the_engine():
     table = ibis.memtable({"item": [str(n) for n in range(50)], "count": list(range(50))})
-    events = Events(table, Watched(table.get_backend()))
+    events = watching(table, table.get_backend(), Session())
     top = top_of_histogram(events, "count", ["item"], 5, 8)
-    assert [answer.num_rows for answer in events.backend.answers] == [0, 0, 8]
+    assert [answer.num_rows for answer in events.engine.backend.answers] == [0, 0, 8]
     assert top.counts.to_pylist() == list(range(49, 41, -1))
 
 
@@ -95,7 +100,7 @@ def test_ties_do_not_depend_on_the_order_of_rows():
     for order in (1, -1):
         with Session() as session:
             source = pa.table({name: values[::order] for name, values in rows.items()})
-            top = count_distinct_users(open_source(session, source), "u", ["i"], 2)
+            top = count_distinct_users(open_source(session, source, Request()), "u", ["i"], 2)
         assert top.items["i"].to_pylist() == ["a", "b"]
 
 
@@ -115,12 +120,12 @@ def test_ties_do_not_depend_on_the_order_of_rows():
 def test_columns_that_cannot_be_used(user, items, says):
     source = pa.table({"u": [1], "i": ["a"], "count": ["b"], "Upper": ["c"]})
     with Session() as session, pytest.raises(SourceError, match=says):
-        check_columns(open_source(session, source), user, items)
+        check_columns(open_source(session, source, Request()), user, items)
 
 
 def test_a_user_column_may_be_called_count():
     source = pa.table({"count": [1], "i": ["a"]})
     with Session() as session:
-        events = open_source(session, source)
+        events = open_source(session, source, Request())
         check_columns(events, "count", ["i"])
         assert count_distinct_users(events, "count", ["i"], 5).counts.to_pylist() == [1]

@@ -19,7 +19,9 @@ def test_every_format_says_whether_it_is_private(private):
     metadata = pq.read_schema(io.BytesIO(render(release, "parquet"))).metadata[b"headcount"]
     assert json.loads(metadata)["guarantee"]["private"] is private
     rows = list(csv.DictReader(io.StringIO(render(release, "csv").decode())))
-    assert [row.get("private") for row in rows] == [None if private else "false"] * 2
+    assert [row.get("private") for row in rows] == [None if private else "False"] * 2
+    assert ("private" in release.to_pandas()) is not private
+    assert ("private" in release.to_polars()) is not private
     assert render(release, "table").decode().startswith("NOT PRIVATE") is not private
     assert repr(release).count("NOT PRIVATE") == (not private)
     assert " ".join(release.summary()).count("NOT PRIVATE") == (not private)

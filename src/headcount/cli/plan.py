@@ -19,6 +19,7 @@ def plan(
 ) -> None:
     """Say how many items of which size a budget can release. Reads no data."""
     from headcount.plan import expectations, smallest_item
+    from headcount.privacy.rounding import shown_above
     from headcount.privacy.settings import settings_for
     from headcount.writers.table import aligned
 
@@ -29,8 +30,9 @@ def plan(
         for e in expectations(settings, budget)
     ]
     click.echo(
-        f"Budget: ρ = {budget.rho:.6g}, δ = {budget.delta:g}, "
-        f"which is (ε = {budget.epsilon:.6g}, δ = {budget.delta:g})-differential privacy.\n"
+        f"Budget: ρ = {shown_above(budget.rho)}, δ = {shown_above(budget.delta)}, which is "
+        f"(ε = {shown_above(budget.epsilon)}, δ = {shown_above(budget.delta)})-differential "
+        "privacy.\n"
         f"Target: each count within {100 * settings.r:g} % of the truth, most of the time.\n\n"
         f"{_least(smallest_item(settings, budget))}\n"
         "If all items had the same number of users, the budget would be enough for:\n",

@@ -8,8 +8,8 @@ import click
 from headcount.cli.options import budget_from, budget_options, mechanism_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
-from headcount.errors import OutputError, SettingsError
 from headcount.engines.session import DEFAULT_MEMORY
+from headcount.errors import OutputError, SettingsError
 
 
 @click.command()

@@ -24,27 +24,20 @@ class Session:
         if size is None or not float(size[1]) > 0:
             raise SettingsError(f"memory must look like 3GB or 512MB, got {memory!r}")
         self.memory = memory
-        self._folder: Path | None = None
+        #: A folder for temporary files.
+        self.folder = Path()
         self._open = ExitStack()
-
-    @property
-    def folder(self) -> Path:
-        """A folder for temporary files, made when it is first asked for."""
-        if self._folder is None:
-            try:
-                made = tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
-            except OSError as error:
-                raise EngineError(
-                    f"there is no folder for temporary files: {error.strerror}"
-                ) from None
-            self._folder = Path(self._open.enter_context(made))
-        return self._folder
 
     def at_end(self, action: Callable[[], object]) -> None:
         """Do something when the release is over, last asked first, also after a failure."""
         self._open.callback(action)
 
     def __enter__(self) -> Self:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise EngineError(f"there is no folder for temporary files: {error.strerror}") from None
+        self.folder = Path(self._open.enter_context(folder))
         return self
 
     def __exit__(

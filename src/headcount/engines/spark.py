@@ -25,7 +25,7 @@ _CONF = {
 }
 
 
-def connect(session: Session, master: str | None = None, conf: Mapping[str, str] = {}) -> Any:  # noqa: ANN401, B006
+def connect(session: Session, master: str | None = None, conf: Mapping[str, str] = {}) -> Any:  # noqa: ANN401
     """Start Spark, or use the one that runs in this process, through Ibis."""
     import ibis
     from pyspark.sql import SparkSession
@@ -104,11 +104,11 @@ class Spark(Engine):
         if user.type().is_integer():
             return user
 
-        @ibis.udf.scalar.builtin(signature=((self.as_bytes(user).type(),), "int64"))
+        @ibis.udf.scalar.builtin(signature=((self.exactly(user).type(),), "int64"))
         def xxhash64(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
             """Spark's own."""
 
-        return xxhash64(self.as_bytes(user))
+        return xxhash64(self.exactly(user))
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""

@@ -31,6 +31,7 @@ class SQLite(Engine):
     """SQLite. A column may be declared COLLATE NOCASE or RTRIM, which would merge items."""
 
     compares_bytes = False
+    has_nan = False  # it stores NULL instead
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""

@@ -9,6 +9,8 @@ from headcount.errors import BudgetError
 from headcount.privacy.conversion import epsilon_of, rho_of
 
 DEFAULT_DELTA = 1e-6
+#: Below this, shares of δ would lose precision in floating point.
+SMALLEST_DELTA = 1e-300
 
 # δ pays for two things: that an item which only one person has may come out (selection),
 # and for reading ρ as an ε (conversion). Whoever asks for ρ keeps nearly all of it for
@@ -46,6 +48,8 @@ class Budget:
         delta = _number("delta", delta)
         if not 0 < delta < 1:
             raise BudgetError(f"delta must lie strictly between 0 and 1, got {delta:g}")
+        if delta < SMALLEST_DELTA:
+            raise BudgetError(f"delta must be at least {SMALLEST_DELTA:g}, got {delta:g}")
         if rho is not None:
             rho = _positive("rho", rho)
             selection = Fraction(delta) * SELECTION_SHARE_OF_RHO_BUDGET

@@ -32,6 +32,7 @@ _ONE_HALF = np.uint64(2**63)
 # ln(E) of a word that is not coarse: at most 1.5·2^-40 from the bits that were not drawn yet
 # (relative error of V or 1 − V), and less than 2^-45 from floating point.
 READING_ERROR = 2.0**-38
+_NARROW = Decimal(2) ** -38
 # A float key also carries the rounding of x = ε·(h − 1 − c) − Λ, a few ulp of its terms.
 RELATIVE_ERROR = 2.0**-49
 
@@ -62,6 +63,11 @@ class LazyUniform:
         self.bits = word
         self.length = 64
         self._entropy = entropy
+
+    @property
+    def first_word(self) -> int:
+        """The leading 64 bits."""
+        return self.bits >> (self.length - 64)
 
     def draw_more_bits(self) -> None:
         """Draw 64 more bits."""
@@ -110,6 +116,15 @@ class Clock:
                 high += Decimal("Infinity") if rest == 0 else -((rest / unit).ln()) / divisor
             # ln(0) is −Infinity and ln(Infinity) Infinity in this arithmetic, as wanted.
             return low.ln() - advantage - slack, high.ln() - advantage + slack
+
+    def reading(self) -> tuple[float, float]:
+        """Return the key as a float and a bound on its error, drawing bits until that is small."""
+        while True:
+            low, high = self.bounds()
+            if high - low < _NARROW:
+                # Halving and the conversion to float are off by less than the width again.
+                return float((low + high) / 2), float(high - low) + READING_ERROR
+            self.draw_more_bits()
 
 
 def rings_before(first: Clock, second: Clock) -> bool:

@@ -107,6 +107,9 @@ class _Race:
         self._words = entropy.words(1 + self._near.size + self._bands.size)
         self._log_e, self._error = read(self._words)
         self._bottom = _Runner(float(self._log_e[0]), float(self._error[0]), _BOTTOM)
+        if math.isinf(self._bottom.error):
+            # One of 2^23 words says too little, and every comparison below is with this one.
+            self._bottom = _Runner(*self._exact(self._bottom).reading(), _BOTTOM)
 
     def picked(self) -> list[int]:
         """Return the candidates that ring before ⊥, in the order of ringing."""
@@ -202,9 +205,11 @@ class _Race:
 
 def _read_sum(terms: list[tuple[LazyUniform, int]]) -> tuple[float, float]:
     """Return ln(E) of a clock with these terms, and a bound on its error."""
-    log_e, error = read(np.array([uniform.bits for uniform, _ in terms], dtype=np.uint64))
+    log_e, error = read(np.array([uniform.first_word for uniform, _ in terms], dtype=np.uint64))
+    if np.isinf(error).any():
+        return Clock(terms, epsilon=0.0, gap=0, log_ratio=0.0).reading()
     total = float(np.sum(np.exp(log_e) / [divisor for _, divisor in terms]))
-    return math.log(total) if total else -math.inf, float(error.max()) + READING_ERROR
+    return math.log(total), float(error.max()) + READING_ERROR
 
 
 def _any_but(taken: set[int], size: int, entropy: Entropy) -> int:

@@ -6,7 +6,7 @@ then on.
 """
 
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 
 
@@ -19,6 +19,13 @@ def float_above(value: Fraction) -> float:
 def float_below(value: Fraction) -> float:
     """Return the largest float that is not above ``value``."""
     return -float_above(-value)
+
+
+def shown_above(value: float, digits: int = 6) -> str:
+    """Write a positive number with few digits that does not make it look smaller."""
+    with localcontext() as context:
+        context.prec, context.rounding = digits, ROUND_CEILING
+        return f"{float(+Decimal(repr(value))):.{digits}g}"
 
 
 def log_above(value: Fraction) -> float:

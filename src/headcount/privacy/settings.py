@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from headcount.errors import SettingsError
 
+#: Below this, costs would leave the range of floating point.
+SMALLEST_ERROR = 1e-9
+
 
 class Charging(StrEnum):
     """What is charged for, and what is held back before a pick."""
@@ -46,6 +49,10 @@ class Settings:
         if not 0 < self.r < 1:
             raise SettingsError(
                 f"the relative error must lie strictly between 0 and 1, got {self.r:g}"
+            )
+        if self.r < SMALLEST_ERROR:
+            raise SettingsError(
+                f"a relative error below {SMALLEST_ERROR:g} cannot be aimed at, got {self.r:g}"
             )
         if not (self.epsilon_star > 0 and math.isfinite(self.epsilon_star)):
             raise SettingsError(f"ε* must be a finite number above 0, got {self.epsilon_star:g}")

@@ -74,9 +74,7 @@ class Database:
         ).fetchall()
         types = {column: _sqlite_type(declared) for column, declared in columns}
         chosen = ", ".join(
-            f"CAST({_quoted(column)} AS TEXT) AS {_quoted(column)}"
-            if kind == "string"
-            else _quoted(column)
+            f"{_SQLITE_READ[kind].format(_quoted(column))} AS {_quoted(column)}"
             for column, kind in types.items()
         )
         view = _view_for(name)
@@ -84,6 +82,16 @@ class Database:
             f'CREATE TEMPORARY VIEW "{view}" AS SELECT {chosen} FROM {_quoted(name)}'  # noqa: S608
         )
         return ibis.table(types, name=view)
+
+
+# SQLite lets any value into any column. What is not of the declared type counts as NULL, row by
+# row: an error would be raised only for those among the highest counts, and so tell about them.
+_SQLITE_READ = {
+    "string": "CAST({} AS TEXT)",
+    "int64": "CASE WHEN typeof({0}) = 'integer' THEN {0} END",
+    "float64": "CASE WHEN typeof({0}) = 'real' THEN {0} END",
+    "binary": "CASE WHEN typeof({0}) = 'blob' THEN {0} END",
+}
 
 
 def _sqlite_type(declared: str) -> str:

@@ -20,6 +20,8 @@ def read_memory(session: Session, source: Any, columns: Sequence[str] | None) ->
     Only the columns that are asked for are looked at, if they are all there.
     """
     table = opening(lambda: _plain_types(_as_arrow(source, columns)), "cannot read this table")
+    # All rows now, or an item that is no text would be found only where its count is high.
+    opening(lambda: table.validate(full=True), "cannot read this table")
     backend = duckdb.connect(session)
 
     def register() -> Any:  # noqa: ANN401 (Ibis has no types)
@@ -58,9 +60,21 @@ def _wanted(there: list[Any], columns: Sequence[str] | None) -> list[Any]:
 def _from_pandas(column: Any) -> "pa.Array | pa.ChunkedArray":  # noqa: ANN401
     import pyarrow as pa
 
-    if column.dtype == object and {type(value).__name__ for value in column.dropna()} == {"UUID"}:
-        column = column.map(str, na_action="ignore")  # older versions of PyArrow know no UUID
+    if column.dtype == object:
+        # Anything can be in it. One type for all, or one person's value would decide it.
+        return pa.array(column.map(as_text, na_action="ignore"), pa.string(), from_pandas=True)
     return pa.array(column, from_pandas=True)
+
+
+def as_text(value: object) -> str | None:
+    """Return a value of any kind as text: text as it is, bytes in hexadecimal."""
+    match value:
+        case str() | None:
+            return value
+        case bytes():
+            return value.hex()
+        case _:
+            return str(value)
 
 
 def _plain_types(table: "pa.Table") -> "pa.Table":

@@ -74,7 +74,7 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
         return _open_table(session, source, request)
     name = str(source)
     if is_server(name):
-        select = request.sql and single_select(request.sql, "postgres")
+        select = _checked(request.sql, "postgres")
         table, backend = open_server(session, name, request.table, select, request.spark_conf)
         return Events(table, engine_for(backend, session), _apart(select, "postgres"))
     if request.engine == "spark":
@@ -99,10 +99,14 @@ def _open_name(session: Session, name: str, request: Request) -> Events:
         return Events(table, engine)
     if len(paths) > 1:
         raise SourceError("give one database file, not several")
-    select = request.sql and single_select(request.sql, kind)
+    select = _checked(request.sql, kind)
     database = Database(session, kind, paths[0])
     table = database.query(select) if select else database.table(request.table)
     return Events(table, engine_for(database.backend, session), _apart(select, kind))
+
+
+def _checked(sql: str | None, dialect: str) -> str | None:
+    return None if sql is None else single_select(sql, dialect)
 
 
 def _apart(select: str | None, dialect: str) -> bool:

@@ -59,12 +59,15 @@ def mixes_rows(sql: str, dialect: str) -> bool:
         exp.Pivot,
         exp.Qualify,
         exp.Rand,
+        exp.Summarize,
         exp.TableSample,
         exp.Window,
     )
     tree = sqlglot.parse_one(sql, dialect=dialect)
     if tree.find(*between_rows) is not None:
         return True
+    if any(node.args.get("field") is not None for node in tree.find_all(exp.In)):
+        return True  # SQLite's `x IN table`
     if any(column.name.lower() in _ROW_NUMBERS for column in tree.find_all(exp.Column)):
         return True
     return any(not _stands_in_from(query) for query in tree.find_all(exp.Select))

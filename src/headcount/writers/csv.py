@@ -18,19 +18,14 @@ def to_csv(release: Release) -> bytes:
 
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    # CSV has no place for the guarantee; what is not private must say so all the same.
-    mark = not release.guarantee.private
-    names = [_safe(name) for name in release.table.column_names]
-    writer.writerow([*names, "private"] if mark else names)
+    table = release.marked_table()
+    writer.writerow([_safe(name) for name in table.column_names])
     is_text = [
-        pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        for kind in release.table.schema.types
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in table.schema.types
     ]
-    for row in plain_rows(release.table):
-        cells = [
-            _safe(str(value)) if text else value for value, text in zip(row, is_text, strict=True)
-        ]
-        writer.writerow([*cells, "false"] if mark else cells)
+    for row in plain_rows(table):
+        cells = zip(row, is_text, strict=True)
+        writer.writerow([_safe(str(value)) if text else value for value, text in cells])
     return out.getvalue().encode()
 
 

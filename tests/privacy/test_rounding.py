@@ -1,0 +1,52 @@
+"""Rounding goes against the program, always, and hardly further than it must."""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headcount.privacy.rounding import float_above, float_below, log_above, shown_above
+
+numbers = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
+
+
+@given(numbers)
+def test_float_above_is_the_next_float_up(value):
+    above = float_above(value)
+    assert Fraction(above) >= value > Fraction(math.nextafter(above, -math.inf))
+
+
+@given(numbers)
+def test_float_below_is_the_next_float_down(value):
+    below = float_below(value)
+    assert Fraction(below) <= value < Fraction(math.nextafter(below, math.inf))
+
+
+@given(numbers)
+def test_log_above_is_above_and_close(value):
+    above = log_above(value)
+    with localcontext() as context:
+        context.prec = 100
+        exact = (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+        assert Decimal(above) > exact or exact == above == 0
+        assert Decimal(above) - exact <= 2 * Decimal(math.ulp(above))
+
+
+def test_rounding_is_not_to_the_nearest():
+    third, root = Fraction(1, 3), Fraction(10**6)
+    assert Fraction(1 / 3) < third < float_above(third)
+    assert float_below(Fraction(2, 3)) <= Fraction(2, 3)
+    assert log_above(root) > math.log(10**6)
+
+
+@given(st.floats(1e-12, 1e12))
+def test_a_number_is_never_shown_smaller_than_it_is(value):
+    shown = float(shown_above(value))
+    assert shown >= value or math.isclose(shown, value, rel_tol=1e-15)
+    assert math.isclose(shown, value, rel_tol=1.1e-5)
+
+
+def test_short_numbers_are_shown_as_they_are():
+    assert [shown_above(x) for x in (0.1, 1.0, 1e-6, 3.0)] == ["0.1", "1", "1e-06", "3"]
