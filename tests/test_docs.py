@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -25,6 +25,9 @@ import headcount
 import headcount.cli
 from headcount.cli import cli
 from headcount.privacy.settings import METHODS, Settings
+from tests.engines import conftest as engines
+
+postgres_url = engines.postgres_url  # the fixture
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -96,6 +99,10 @@ def slug(heading):
 # --- the commands and the Python in them run --------------------------------------------------
 
 USERS_OF_QUERY = {"weather": 4000, "news": 3000, "maps": 2000}
+#: The database of the pages; where they are run, a real server stands for it.
+EXAMPLE_URL = "postgres://analyst@db.example.org/shop"
+#: Spark takes ten seconds to start on a quiet machine, and a minute on a busy one.
+SECONDS_AT_MOST = 180
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +113,11 @@ def example_files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     searches = [(f"u{n}", query) for query, users in USERS_OF_QUERY.items() for n in range(users)]
     users, queries = zip(*searches, strict=True)
-    pq.write_table(pa.table({"user_id": users, "query": queries}), folder / "events.parquet")
+    events = pa.table({"user_id": users, "query": queries})
+    pq.write_table(events, folder / "events.parquet")
+    days = pa.array([f"2026-01-{1 + n % 3:02}" for n in range(len(events))])
+    by_day = events.append_column("day", days)
+    pq.write_to_dataset(by_day, folder / "searches", partition_cols=["day"])
     with (folder / "events.jsonl").open("w") as file:
         file.writelines(
             json.dumps({"user_id": user, "query": query}) + "\n" for user, query in searches
@@ -131,6 +142,14 @@ def example_files(tmp_path_factory):
         jazz = "SELECT i AS uid, 'Jazz' AS term FROM range(4000) t(i)"
         data.execute(f"CREATE TABLE searches AS {jazz}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def searches_in_postgres(postgres_url, example_files):
+    engines.copied_to_postgres(
+        postgres_url, pq.read_table(example_files / "events.parquet"), "searches"
+    )
+    return postgres_url
 
 
 @dataclass(frozen=True)
@@ -190,7 +209,7 @@ def run_command(page, line, folder):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=60,
+        timeout=SECONDS_AT_MOST,
         encoding="utf-8",
     )
     said = f"{name_of(page)}: {line.text}\nexit code {done.returncode}\n{done.stdout}"
@@ -214,17 +233,31 @@ RUN = [
 
 
 @pytest.mark.parametrize("page", RUN, ids=name_of)
-def test_commands_and_python_of_a_page_run(page, example_files, tmp_path, monkeypatch):
+def test_commands_and_python_of_a_page_run(page, example_files, tmp_path, monkeypatch, request):
     folder = tmp_path / "folder"
     shutil.copytree(example_files, folder)
     monkeypatch.chdir(folder)
     names = {"__name__": "__main__"}
     for block in blocks_of(page):
+        if EXAMPLE_URL in block.text and block.language != "text":
+            url = request.getfixturevalue("searches_in_postgres")
+            shown = url if block.language == "python" else shlex.quote(url)
+            block = replace(block, text=block.text.replace(EXAMPLE_URL, shown))
         if block.language == "python":
             run_python(page, block, names)
         elif block.language in ("bash", "console"):
             for line in commands_of(block):
                 run_command(page, line, folder)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_that_are_not_run_can_be_parsed(page):
+    """They need a cluster, or start Spark once more."""
+    for block in blocks_of(page):
+        if block.language == "text" and block.text.startswith("headcount release "):
+            for line in commands_of(replace(block, language="bash")):
+                _, name, *arguments = shlex.split(line.text)
+                cli.commands[name].make_context(name, arguments)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)
