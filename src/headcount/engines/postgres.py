@@ -1,9 +1,10 @@
 """PostgreSQL."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.guard import interruptibly
+from headcount.engines.guard import interruptibly, running
 from headcount.engines.session import Session
 from headcount.errors import EngineError, HeadcountError, SourceError
 
@@ -13,46 +14,98 @@ if TYPE_CHECKING:
 # Classes of SQLSTATE, its first two characters, and what to say of each. A message of the
 # server is never passed on: it quotes rows, and a URL's password may stand in it.
 _STATES = {
+    "22": "the contents do not have the form that was expected",
     "08": "the connection was lost",
     "28": "the server refused the login",
     "3D": "there is no such database",
     "3F": "there is no such schema",
     "42": "the query was refused: a table, a column or a permission is missing",
     "53": "the server has too little memory, disk or connections left",
-    "57": "the server cancelled the query or is shutting down",
+    "57": "the query was cancelled, took too long, or the server is shutting down",
+}
+
+
+# What a URL need not say. A server that does not answer, or no longer, is noticed in a minute.
+_DEFAULTS = {
+    "fallback_application_name": "headcount",
+    "connect_timeout": "30",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
 }
 
 
 def connect(session: Session, url: str) -> Any:  # noqa: ANN401 (Ibis has no types)
-    """Open a PostgreSQL database through Ibis, for one read-only transaction."""
+    """Open a PostgreSQL database through Ibis, for one transaction that is never committed."""
     import ibis
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
 
-    backend = _translated(lambda: ibis.connect(url), "cannot connect to PostgreSQL")
-    session.at_end(backend.disconnect)
+    parameters = _parsed(lambda: conninfo_to_dict(url))
+    settings = {**_DEFAULTS, **parameters, "client_encoding": "utf8"}
+    says = "cannot connect to PostgreSQL"
+    connection = _translated(lambda: psycopg.connect(**settings), says)
+    session.at_end(connection.close)
+    backend = _translated(lambda: ibis.postgres.from_connection(connection), says)
     # One snapshot for all queries of a release, however long it takes.
-    backend.con.rollback()
-    _translated(
-        lambda: backend.con.execute(
-            "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-        ),
-        "cannot start a transaction",
-    )
-    backend.con.commit()
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    _translated(lambda: connection.execute("SELECT 1"), "cannot start a transaction")
     return backend
+
+
+def _parsed(parse: Any) -> dict[str, Any]:  # noqa: ANN401
+    failure: HeadcountError
+    try:
+        found: dict[str, Any] = parse()
+        return found
+    except Exception:  # it quotes the URL, and so the password
+        failure = SourceError(
+            "the URL of the PostgreSQL server cannot be understood; it looks like "
+            "postgres://user:password@host:5432/database?option=value, in which other signs "
+            "than letters and digits are written as %40 for @ and so on"
+        )
+    raise failure
+
+
+_MOST_NAMED = 30
+
+# Tables, views and the like that may be meant by a name, as it is or as SQL would quote it.
+_TABLES = """
+SELECT schema, name,
+       name = %(name)s AND visible OR schema || '.' || name = %(name)s
+       OR quote_ident(name) = %(name)s AND visible
+       OR quote_ident(schema) || '.' || quote_ident(name) = %(name)s AS meant, visible
+FROM (SELECT n.nspname::text AS schema, c.relname::text AS name,
+             pg_table_is_visible(c.oid) AS visible
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')
+        AND (n.nspname::text = ANY(current_schemas(true)) OR has_schema_privilege(n.oid, 'USAGE'))
+     ) AS relations
+WHERE schema NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ORDER BY schema, name
+"""
 
 
 def table(backend: Any, name: str) -> Any:  # noqa: ANN401
     """Return a table, of a schema if the name has one."""
-    *schema, plain = name.split(".")
     known = _translated(
-        lambda: backend.list_tables(database=schema[0] if schema else None), "cannot list tables"
+        lambda: backend.con.execute(_TABLES, {"name": name}).fetchall(), "cannot list tables"
     )
-    if plain not in known:
-        listed = ", ".join(map(repr, sorted(known))) or "no tables"
-        raise SourceError(f"there is no table {name!r}; there are: {listed}")
+    meant = [(schema, plain) for schema, plain, is_meant, _ in known if is_meant]
+    if not meant:
+        listed = [
+            repr(plain if visible else f"{schema}.{plain}") for schema, plain, _, visible in known
+        ]
+        if len(listed) > _MOST_NAMED:
+            listed[_MOST_NAMED:] = [f"and {len(listed) - _MOST_NAMED} more"]
+        raise SourceError(
+            f"there is no table {name!r}; there are: {', '.join(listed) or 'no tables'}"
+        )
+    if len(meant) > 1:
+        raise SourceError(f"there are several tables {name!r}; name the schema, with quotes")
+    [(schema, plain)] = meant
     return _translated(
-        lambda: backend.table(plain, database=schema[0] if schema else None),
-        f"cannot read the table {name!r}",
+        lambda: backend.table(plain, database=schema), f"cannot read the table {name!r}"
     )
 
 
@@ -60,19 +113,28 @@ def query(backend: Any, select: str) -> Any:  # noqa: ANN401
     """Return the result of one SELECT, checked to be that."""
     import ibis
     import ibis.expr.operations as ops
-    from ibis.backends.sql.datatypes import PostgresType
 
     def describe() -> dict[str, Any]:
         # No view is made for this: a login that may only read, or a standby, cannot make one.
         with backend.con.cursor() as cursor:
             cursor.execute(f"SELECT * FROM ({select}) AS events LIMIT 0")  # noqa: S608 (one SELECT)
-            columns = {c.name: PostgresType.from_string(c.type_display) for c in cursor.description}
+            columns = {column.name: _type(column) for column in cursor.description}
             if len(columns) < len(cursor.description):
                 raise SourceError("two columns of the SQL have the same name")
             return columns
 
     schema = ibis.schema(_translated(describe, "the SQL cannot be run"))
     return ops.SQLQueryResult(select, schema, backend).to_expr()
+
+
+def _type(column: Any) -> Any:  # noqa: ANN401
+    import ibis.expr.datatypes as dt
+    from ibis.backends.sql.datatypes import PostgresType
+
+    try:
+        return PostgresType.from_string(column.type_display)
+    except Exception:  # a type that an extension or a user made
+        return dt.unknown
 
 
 class Postgres(Engine):
@@ -88,11 +150,20 @@ class Postgres(Engine):
         def convert_to(value, encoding):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
             """PostgreSQL's own."""
 
-        return convert_to(text, "UTF8")
+        @ibis.udf.scalar.builtin(name="text", signature=(("string",), "string"))
+        def as_text(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own cast: what Ibis takes for text may be an enumeration."""
+
+        return convert_to(as_text(text), "UTF8")
 
     def fetch(self, query: Expression) -> "pa.Table":
-        """Run a query so that Ctrl-C ends it."""
-        return interruptibly(lambda: self.backend.to_pyarrow(query), self.backend.con.cancel)
+        """Run a query so that Ctrl-C ends it, on the server too."""
+
+        def interrupt() -> None:
+            with suppress(Exception):  # the connection may be gone
+                self.backend.con.cancel()
+
+        return interruptibly(lambda: self.backend.to_pyarrow(query), interrupt)
 
     def run(self, query: Expression, says: str) -> "pa.Table":
         """Run a query; ``says`` begins the error if it fails."""
@@ -100,19 +171,39 @@ class Postgres(Engine):
 
 
 def _translated(action: Any, says: str) -> Any:  # noqa: ANN401
+    """Run an action; nothing that the server says is passed on."""
+    return running(lambda: _without_data(action, says), says)
+
+
+def _without_data(action: Any, says: str) -> Any:  # noqa: ANN401
     import psycopg
 
     failure: HeadcountError
     try:
         return action()
     except psycopg.Error as error:
-        failure = _failure(error.sqlstate, says)
+        cause: psycopg.Error = error
+        while isinstance(cause.__context__, psycopg.Error):  # the first, not what followed of it
+            cause = cause.__context__
+        failure = _failure(cause.sqlstate, str(cause), says)
     raise failure
 
 
-def _failure(state: str | None, says: str) -> HeadcountError:
+# What a connection that is not made is told by; there is no SQLSTATE then.
+_UNCONNECTED = {
+    "FATAL": "the server refused the login or has no such database",
+    "refused": "no server answers at that address",
+    "resolve": "there is no host of that name",
+    "translate host": "there is no host of that name",
+    "timeout": "the server did not answer in time",
+    "invalid": "an option of the URL is not valid",
+}
+
+
+def _failure(state: str | None, message: str, says: str) -> HeadcountError:
     if state is None:
-        return EngineError(f"{says}: there is no connection to the server")
+        reasons = (reason for sign, reason in _UNCONNECTED.items() if sign in message)
+        return EngineError(f"{says}: {next(reasons, 'the connection was lost')}")
     reason = _STATES.get(state[:2])
-    kind = SourceError if state[:2] in ("3D", "3F", "42") else EngineError
+    kind = SourceError if state[:2] in ("22", "3D", "3F", "42") else EngineError
     return kind(f"{says}: {reason or 'the server failed'} (SQLSTATE {state})")

@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
@@ -131,7 +132,7 @@ def _launch(conf: Any) -> Any:  # noqa: ANN401
 
     silent = os.environ.get(_UNSAFE) != "1"
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} if silent else {}
-    return launch_gateway(conf, popen_kwargs=streams)
+    return launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -276,7 +277,7 @@ class Spark(Engine):
     def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
         super().__init__(backend, session)
         for undo in getattr(backend, "headcount_undo", ()):
-            session.at_end(lambda undo=undo: _undo(undo))
+            session.at_end(partial(_undo, undo))
 
     def user_key(self, user: Expression) -> Expression:
         """Return Spark's own 64-bit hash of an id."""
