@@ -257,7 +257,8 @@ def test_commands_that_are_not_run_can_be_parsed(page):
         if block.language == "text" and block.text.startswith("headcount release "):
             for line in commands_of(replace(block, language="bash")):
                 _, name, *arguments = shlex.split(line.text)
-                cli.commands[name].make_context(name, arguments)
+                group = click.Context(cli, **cli.context_settings)
+                cli.commands[name].make_context(name, arguments, parent=group)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)
