@@ -176,4 +176,7 @@ def _entropy(unsafe_seed: int | None) -> Entropy:
 
 
 def _listed(item: str | Sequence[str]) -> list[str]:
-    return [item] if isinstance(item, str) else list(item)
+    items = [item] if isinstance(item, str) else item
+    if not isinstance(items, list | tuple) or not all(isinstance(name, str) for name in items):
+        raise SourceError("item must be the name of a column, or a list of names")
+    return list(items)

@@ -35,6 +35,13 @@ CAUTION_FOR_QUERY = (
     "function that headcount does not know). The guarantee is about the rows of its result; if "
     "one person's rows can change another's there, it does not carry over to the tables below."
 )
+#: Beyond these the promise on paper says little about a person.
+WEAK_EPSILON = 10.0
+WEAK_DELTA = 1e-4
+CAUTION_FOR_BUDGET = (
+    f"Caution: with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak "
+    "promise to each person. Was the budget typed as it was meant?"
+)
 ADVICE_WHEN_EMPTY = (
     "Nothing was released, which is a result like any other: no item was found to have enough "
     "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
@@ -107,8 +114,8 @@ class Guarantee:
         if not self.private:
             return "NOT PRIVATE: made with a seed, for experiments only. Do not publish."
         return (
-            f"{shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP, which is "
-            f"({shown_above(self.epsilon)}, {shown_above(self.delta)})-differential privacy. "
+            f"({shown_above(self.epsilon)}, {shown_above(self.delta)})-differential privacy, from "
+            f"{shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP. "
             f"Protects {self.unit}."
         )
 
@@ -165,11 +172,13 @@ class Release:
     def summary(self) -> list[str]:
         """Return a few sentences about the release, none of which depends on unreleased data."""
         lines = [
-            f"Released {len(self):,} items.",
+            f"Released {len(self):,} item{'' if len(self) == 1 else 's'}.",
             f"Guarantee: {self.guarantee}",
             f"Spent: ρ = {shown_above(self.spent['rho'])}, "
             f"δ = {shown_above(self.spent['delta'], 3)}.",
         ]
+        if self.guarantee.epsilon > WEAK_EPSILON or self.guarantee.delta > WEAK_DELTA:
+            lines.append(CAUTION_FOR_BUDGET)
         if self.guarantee.unit == UNIT_OF_QUERY:
             lines.append(CAUTION_FOR_QUERY)
         if not len(self):

@@ -149,7 +149,7 @@ def test_a_seed_is_reproducible_and_says_so_everywhere(headcount, parquet, tmp_p
     assert json.loads(ran.out)["guarantee"]["private"] is False
     assert "NOT PRIVATE" in ran.err
     assert headcount(*args).out.startswith("NOT PRIVATE")
-    assert headcount(*args, "--format", "csv").out.splitlines()[1].endswith('False')
+    assert headcount(*args, "--format", "csv").out.splitlines()[1].endswith("False")
     headcount(*args, "--output", tmp_path / "o.parquet")
     metadata = json.loads(pq.read_schema(tmp_path / "o.parquet").metadata[b"headcount"])
     assert metadata["guarantee"]["private"] is False
@@ -165,7 +165,7 @@ def test_a_query_that_mixes_rows_is_cautioned(headcount, sources):
     ):
         ran = headcount("release", database, "--sql", sql, *COLUMNS, "--rho", RHO)
         assert ran.code == 0
-        assert ("Caution" in ran.err) is mixes
+        assert ("several rows at a time" in ran.err) is mixes
         assert ("in the result of the given SQL" in ran.err) is mixes
 
 
@@ -197,3 +197,15 @@ def test_names_survive_every_output(headcount, tmp_path):
     assert len(shown.out.splitlines()) == 2 + len(names)
     assert "\\x1b[31m" in shown.out
     assert "x" * 10_000 in shown.out
+
+
+@pytest.mark.parametrize(("budget", "weak"), [(["--epsilon", "3"], False), (["--rho", "50"], True)])
+def test_a_budget_that_promises_little_is_cautioned(headcount, parquet, budget, weak):
+    ran = headcount("release", parquet, "--user", "uid", "--item", "item", *budget)
+    assert ("weak promise" in ran.err) is weak
+
+
+def test_a_glob_that_the_shell_expanded(headcount, parquet):
+    ran = headcount("release", parquet, parquet, "--user", "uid", "--item", "item", "--rho", "1")
+    assert ran.code == 2
+    assert "put a glob in quotes" in ran.err

@@ -155,7 +155,7 @@ def test_bits_once_drawn_stay():
 
 
 def test_the_rounding_of_large_scores_decides_nothing():
-    """x = ε·gap − Λ with a gap near 2^50, where floats are 2^-6 apart: keys are compared exactly."""
+    """x = ε·gap − Λ with a gap near 2^50, where floats are 2^-6 apart; keys are exact."""
     stage, bottom = level(0.1, 10.0), 2**63 + 2**62
     candidates = Candidates(np.array([2**50 + 1, 2**50], dtype=np.int64), 0)
     alive = np.ones(2, dtype=np.bool_)

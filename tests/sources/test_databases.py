@@ -294,3 +294,11 @@ def test_the_guarantee_of_a_query_that_mixes_rows(folder):
             assert (
                 open_source(session, folder / "e.duckdb", Request(sql=sql)).rows_stay_apart == apart
             )
+
+
+def test_a_table_of_another_schema(tmp_path):
+    with duckdb.connect(str(tmp_path / "e.duckdb")) as connection:
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 1 AS u, 'a' AS i")
+    assert counts(tmp_path / "e.duckdb", table="s.t") == {"a": 1}
+    with pytest.raises(SourceError, match="it has: 's.t'"):
+        counts(tmp_path / "e.duckdb", table="t")

@@ -33,21 +33,23 @@ def plan(
         f"Budget: ρ = {shown_above(budget.rho)}, δ = {shown_above(budget.delta)}, which is "
         f"(ε = {shown_above(budget.epsilon)}, δ = {shown_above(budget.delta)})-differential "
         "privacy.\n"
-        f"Target: each count within {100 * settings.r:g} % of the truth, most of the time.\n\n"
-        f"{_least(smallest_item(settings, budget))}\n"
-        "If all items had the same number of users, the budget would be enough for:\n",
+        f"Target: each count within {100 * settings.r:g} % of the truth, most of the time.\n",
         err=True,
     )
+    least = smallest_item(settings, budget)
+    if least is None:
+        click.echo("This budget is too small to release anything.", err=True)
+    else:
+        click.echo(
+            f"An item needs about {least:,} users to be released at all.\n"
+            "If all items had the same number of users, the budget would be enough for:\n",
+            err=True,
+        )
     write_stdout(aligned(["users per item", "items", "std error"], rows, [True] * 3).encode())
-    click.echo(
-        "\nReal data has a few large items and many small ones: what the large ones cost is "
-        "small,\nso expect about as many items as the row of the smallest count that you see "
-        "released.",
-        err=True,
-    )
-
-
-def _least(users: int | None) -> str:
-    if users is None:
-        return "This budget is too small to release anything."
-    return f"An item needs about {users:,} users to be released at all."
+    if least is not None:
+        click.echo(
+            "\nReal data has a few large items and many small ones. What the large ones cost is "
+            "small, so\nexpect at least as many items as the row of the smallest count that you "
+            "hope to see.",
+            err=True,
+        )

@@ -9,11 +9,11 @@ from headcount.cli.options import budget_from, budget_options, mechanism_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
-from headcount.errors import OutputError, SettingsError
+from headcount.errors import OutputError, SettingsError, SourceError
 
 
 @click.command()
-@click.argument("source")
+@click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
 @click.option(
     "--user", required=True, metavar="COLUMN", help="The column that says whose a row is."
 )
@@ -66,7 +66,7 @@ from headcount.errors import OutputError, SettingsError
     help="Make the run reproducible, for experiments, and NOT PRIVATE.",
 )
 def release(
-    source: str,
+    sources: tuple[str, ...],
     user: str,
     items: tuple[str, ...],
     rho: float | None,
@@ -92,6 +92,11 @@ def release(
     from headcount.api import release as run_release
     from headcount.writers import AtomicFile, format_of, render
 
+    if len(sources) > 1:
+        raise SourceError(
+            "give one SOURCE; put a glob in quotes, so that the shell leaves it alone"
+        )
+    source = sources[0]
     budget = budget_from(rho, epsilon, delta)
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")

@@ -19,6 +19,8 @@ class Engine:
     compares_bytes = True
     #: Whether a float can be NaN.
     has_nan = True
+    #: What an error says of data that cannot be read: which form it should have.
+    expected = "the contents do not have the form that was expected"
 
     def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
         self.backend = backend
@@ -70,4 +72,4 @@ class Engine:
 
     def run(self, query: Expression, says: str) -> "pa.Table":
         """Run a query; ``says`` begins the error if it fails."""
-        return running(lambda: self.fetch(query), says)
+        return running(lambda: self.fetch(query), says, self.expected)

@@ -38,14 +38,23 @@ _OUT_OF_MEMORY = ("OutOfMemoryException", "MemoryError")
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
 
+_ANY_FORM = "the contents do not have the form that was expected"
+
+
 def opening(action: Callable[[], _Result], says: str) -> _Result:
     """Run what looks at names and schemas only; whatever it raises is a fault of the input."""
     return _guarded(action, lambda error: SourceError(f"{says}{_about_schema(error)}"))
 
 
-def running(action: Callable[[], _Result], says: str) -> _Result:
-    """Run what reads data; nothing of what it raises is passed on."""
-    return _guarded(action, lambda error: _without_data(error, says))
+def running(action: Callable[[], _Result], says: str, expected: str = _ANY_FORM) -> _Result:
+    """Run what reads data; nothing of what it raises is passed on.
+
+    Args:
+        action: what to run.
+        says: how an error begins.
+        expected: how an error goes on if the data is at fault; what form it should have.
+    """
+    return _guarded(action, lambda error: _without_data(error, says, expected))
 
 
 def interruptibly(action: Callable[[], _Result], interrupt: Callable[[], None]) -> _Result:
@@ -98,7 +107,7 @@ def _about_schema(error: Exception) -> str:
     return f" ({kind})"
 
 
-def _without_data(error: Exception, says: str) -> HeadcountError:
+def _without_data(error: Exception, says: str, expected: str) -> HeadcountError:
     kind = type(error).__name__
     if kind in _OUT_OF_MEMORY:
         return EngineError(f"{says}: the engine ran out of memory; give it more with --memory")
@@ -107,5 +116,5 @@ def _without_data(error: Exception, says: str) -> HeadcountError:
     if getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_NOMEM"):
         return EngineError(f"{says}: there is no space left for temporary files")
     if kind in _DATA_FAULTS or type(error).__module__ == "sqlite3":
-        return SourceError(f"{says}: the contents do not have the form that was expected")
+        return SourceError(f"{says}: {expected}")
     return EngineError(f"{says}: the engine failed ({kind})")

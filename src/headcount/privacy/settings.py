@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from numbers import Real
 
 from headcount.errors import SettingsError
 
@@ -46,6 +47,8 @@ class Settings:
                 f"the number of candidates (k̄) must be a whole number of at least 1, "
                 f"got {self.k_bar!r}"
             )
+        if isinstance(self.r, bool) or not isinstance(self.r, Real):
+            raise SettingsError(f"the relative error must be a number, got {type(self.r).__name__}")
         if not 0 < self.r < 1:
             raise SettingsError(
                 f"the relative error must lie strictly between 0 and 1, got {self.r:g}"

@@ -29,13 +29,13 @@ class Database:
 
     def table(self, name: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
         """Return a table or view as an Ibis table."""
-        known = opening(self._names, f"the tables of {self._name!r} cannot be listed")
+        known = opening(self._tables, f"the tables of {self._name!r} cannot be listed")
         listed = ", ".join(map(repr, sorted(known))) or "no tables"
         if name is None:
             raise SourceError(f"name a table of {self._name!r}, or give SQL; it has: {listed}")
         if name not in known:
             raise SourceError(f"there is no table {name!r} in {self._name!r}; it has: {listed}")
-        return opening(lambda: self._read(name), f"cannot read the table {name!r}")
+        return opening(lambda: self._read(*known[name]), f"cannot read the table {name!r}")
 
     def query(self, select: str) -> Any:  # noqa: ANN401
         """Return the result of one SELECT, checked to be that, as an Ibis table."""
@@ -47,18 +47,23 @@ class Database:
 
         return opening(read, "the SQL cannot be run")
 
-    def _names(self) -> list[str]:
+    def _tables(self) -> dict[str, tuple[str, str | None]]:
+        """Return what each table is asked for by: its name, and its schema if it is not in main."""
         if not self._is_duckdb:
-            names: list[str] = self.backend.list_tables()
-            return names
+            return {name: (name, None) for name in self.backend.list_tables()}
         rows = self.backend.con.sql(
-            "SELECT table_name FROM information_schema.tables "
-            "WHERE table_catalog = current_database() AND table_schema = current_schema()"
+            "SELECT table_name, table_schema, table_schema = current_schema() "
+            "FROM information_schema.tables WHERE table_catalog = current_database()"
         ).fetchall()
-        return [row[0] for row in rows]
+        return {
+            name if current else f"{schema}.{name}": (name, None if current else schema)
+            for name, schema, current in rows
+        }
 
-    def _read(self, name: str) -> Any:  # noqa: ANN401
-        return self.backend.table(name) if self._is_duckdb else self._read_sqlite(name)
+    def _read(self, name: str, schema: str | None = None) -> Any:  # noqa: ANN401
+        if self._is_duckdb:
+            return self.backend.table(name, database=schema)
+        return self._read_sqlite(name)
 
     def _read_sqlite(self, name: str) -> Any:  # noqa: ANN401
         """Return a SQLite table with types that follow from what was declared.

@@ -16,6 +16,13 @@ _GZIP = b"\x1f\x8b"
 _TEXT = ("csv", "tsv", "json")
 
 
+_HINTS = {
+    "json": ": it needs one object on each line (JSON lines), in UTF-8",
+    "csv": ": it needs text in UTF-8",
+    "tsv": ": it needs text in UTF-8",
+}
+
+
 def is_gzipped(path: Path) -> bool:
     """Whether a file's ending says that it is compressed."""
     return path.suffix.lower() == ".gz"
@@ -66,7 +73,9 @@ def _kind(path: Path) -> str:
     if kind == "database" and engine:
         return engine
     if not _looks_like(kind, head, gzipped=is_gzipped(path)):
-        raise SourceError(f"the file {str(path)!r} is not what its ending says ({kind})")
+        raise SourceError(
+            f"the file {str(path)!r} is not what its ending says ({kind}){_HINTS.get(kind, '')}"
+        )
     return kind
 
 

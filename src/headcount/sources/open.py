@@ -13,7 +13,7 @@ from headcount.sources.files import matching
 from headcount.sources.memory import read_memory
 from headcount.sources.servers import is_server, open_server, read_with_spark
 from headcount.sources.sql import mixes_rows, single_select
-from headcount.sources.text import read_files
+from headcount.sources.text import EXPECTED, read_files
 
 SourceName: TypeAlias = str | PathLike[str]
 #: A pandas or Polars data frame, a PyArrow table, a Spark data frame, or an Ibis table.
@@ -96,6 +96,7 @@ def _open_name(session: Session, name: str, request: Request) -> Events:
             table = read_files(duckdb.connect(session), kind, paths)
         engine = engine_for(table.get_backend(), session)
         engine.compares_bytes = True  # files have no collations
+        engine.expected = EXPECTED.get(kind, engine.expected)
         return Events(table, engine)
     if len(paths) > 1:
         raise SourceError("give one database file, not several")

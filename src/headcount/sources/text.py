@@ -31,6 +31,15 @@ _CSV = {
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
+_LINES = "a line of the {} does not have the form that was expected: UTF-8, {}"
+#: What an error says of a file that cannot be read to its end. Which line it is stays private.
+EXPECTED = {
+    "csv": _LINES.format("CSV", "as many fields as the header has, commas between, quotes closed"),
+    "tsv": _LINES.format("TSV", "as many fields as the header has, tabs between, quotes closed"),
+    "json": _LINES.format("JSON", "one whole object on each line"),
+}
+
+
 def read_files(backend: Any, kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401
     """Return an Ibis table of the events in some files of one kind, read by DuckDB."""
     # DuckDB takes a name for a glob; these are names of files that are there.
