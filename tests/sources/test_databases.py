@@ -300,5 +300,5 @@ def test_a_table_of_another_schema(tmp_path):
     with duckdb.connect(str(tmp_path / "e.duckdb")) as connection:
         connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 1 AS u, 'a' AS i")
     assert counts(tmp_path / "e.duckdb", table="s.t") == {"a": 1}
-    with pytest.raises(SourceError, match="it has: 's.t'"):
+    with pytest.raises(SourceError, match=r"it has: 's\.t'"):
         counts(tmp_path / "e.duckdb", table="t")
