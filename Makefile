@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench install clean
+.PHONY: demo test lint bench bench-engines install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -21,6 +21,9 @@ lint: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
+
+bench-engines: .venv/installed-dev
+	$(BIN)/python -m benchmarks.engines
 
 install: .venv/installed
 

@@ -18,7 +18,7 @@ from headcount.privacy.settings import settings_for
 class SelectionOnly(OsEntropy):
     """The race with the operating system's entropy, and no noise on the counts."""
 
-    def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:  # noqa: ARG002
+    def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:
         """Return the values as they are."""
         return list(values)
 

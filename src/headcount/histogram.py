@@ -5,11 +5,12 @@ k̄+1 rows of its result reach Python.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from headcount.engines.base import Expression
 from headcount.errors import SourceError
 from headcount.privacy.candidates import LARGEST_COUNT
 from headcount.sources.memory import as_text
@@ -78,14 +79,25 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     """
     import ibis
 
-    engine, table = events.engine, events.table
-    kept = table.filter(*(table[column].notnull() for column in (user, *items)))
-    person, count = _unlike("user", items), _unlike("count", items)
-    keys = {column: engine.exactly(kept[column]) for column in items}
-    # A subquery of distinct pairs and a plain count: some engines sort for COUNT(DISTINCT).
-    pairs = kept.select(**keys, **{person: engine.user_key(kept[user])}).distinct()
+    count = _unlike("count", items)
+    _, pairs = distinct_pairs(events, user, items, events.engine.user_key)
     counted = pairs.group_by(items).agg(**{count: ibis._.count()})
     return _run_top(events, counted, items, count, limit)
+
+
+def distinct_pairs(
+    events: Events, user: str, items: Sequence[str], key: Callable[[Expression], Expression]
+) -> tuple[str, Expression]:
+    """Return the distinct (user, item) pairs without NULLs, and what their user column is called.
+
+    ``key`` gives what stands for a user. A subquery of distinct pairs and a plain count it is: some
+    engines sort for COUNT(DISTINCT).
+    """
+    table = events.table
+    kept = table.filter(*(table[column].notnull() for column in (user, *items)))
+    person = _unlike("user", items)
+    exact = {column: events.engine.exactly(kept[column]) for column in items}
+    return person, kept.select(**exact, **{person: key(kept[user])}).distinct()
 
 
 def top_of_histogram(
@@ -140,12 +152,17 @@ def _run_top(
 
     # Ties are broken by the items themselves; any rule is safe.
     top = counted.order_by(ibis.desc(count), *items).limit(min(limit, _MOST_ROWS))
-    result = events.engine.run(top, "the events cannot be counted")
-    for column in items:
-        if events.table[column].type().is_string():  # what was grouped by its bytes is text again
+    result = as_items(events, events.engine.run(top, "the events cannot be counted"), items)
+    return TopCounts(result.select(list(items)), result[count])
+
+
+def as_items(events: Events, result: "pa.Table", items: Sequence[str]) -> "pa.Table":
+    """Return a result in which text that was grouped by its bytes is text again."""
+    for column in set(items) & set(result.column_names):
+        if events.table[column].type().is_string():
             place = result.column_names.index(column)
             result = result.set_column(place, column, _as_text(result[column]))
-    return TopCounts(result.select(list(items)), result[count])
+    return result
 
 
 def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":

@@ -59,12 +59,26 @@ class Engine:
             return column
         return self.text_to_bytes(column)
 
-    def text_to_bytes(self, text: Expression) -> Expression:  # noqa: ARG002 (others use it)
+    def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
         raise SourceError(
             f"{self.name} may take different texts for the same, depending on a collation; give "
             "the column as bytes (for instance CAST(… AS BINARY)), so that none are merged"
         )
+
+    def scratch_name(self) -> str:
+        """Return a name that no table has."""
+        import ibis
+
+        return str(ibis.util.gen_name("headcount"))
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query once and keep its rows on the engine until the session ends."""
+        raise SourceError(f"methods with several passes do not run on {self.name}; {says}")
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Put a small public table on the engine until the session ends."""
+        raise SourceError(f"methods with several passes do not run on {self.name}; {says}")
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query and return its rows."""

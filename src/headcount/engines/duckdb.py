@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.guard import interruptibly, opening
+from headcount.engines.guard import interruptibly, opening, running
 from headcount.engines.session import Session
 
 if TYPE_CHECKING:
@@ -60,6 +60,32 @@ class DuckDB(Engine):
             """DuckDB's own."""
 
         return encode(text)
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query into a temporary table."""
+        name = self.scratch_name()
+        select = self.backend.compile(query)
+
+        def create() -> Expression:
+            con = self.backend.con
+            interruptibly(
+                lambda: con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'), con.interrupt
+            )
+            return self.backend.table(name)
+
+        self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"'))
+        return running(create, says, self.expected)
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Let DuckDB read a table of this process."""
+        name = self.scratch_name()
+
+        def register() -> Expression:
+            self.backend.con.register(name, rows)
+            return self.backend.table(name)
+
+        self.session.at_end(lambda: self.backend.con.unregister(name))
+        return running(register, says)
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.guard import opening
+from headcount.engines.guard import opening, running
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
@@ -26,6 +26,16 @@ def read_files(kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401 (Ibis h
 
 class Polars(Engine):
     """Polars. It keeps all of its working state in memory."""
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query into a data frame that stays in memory."""
+        return self.upload(self.run(query, says), says)
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Keep a table in memory."""
+        name = self.scratch_name()
+        self.session.at_end(lambda: self.backend.drop_table(name, force=True))
+        return running(lambda: self.backend.create_table(name, rows), says)
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query on the streaming engine."""

@@ -2,11 +2,14 @@
 
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.guard import opening
+from headcount.engines.guard import opening, running
 from headcount.engines.session import Session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # SQLite runs this many of its steps, a few milliseconds' worth, between two looks at whether
 # the user pressed Ctrl-C.
@@ -32,6 +35,33 @@ class SQLite(Engine):
 
     compares_bytes = False
     has_nan = False  # it stores NULL instead
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query into a temporary table."""
+        import ibis
+
+        name, select = self.scratch_name(), self.backend.compile(query)
+        self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"'))
+        running(lambda: self.backend.con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'), says)
+        return ibis.table(query.schema(), name=name)
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Copy a table into a temporary one."""
+        import ibis
+
+        name = self.scratch_name()
+        columns = ", ".join('"' + column.replace('"', '""') + '"' for column in rows.column_names)
+        marks = ", ".join("?" for _ in rows.column_names)
+
+        def copy() -> None:
+            con = self.backend.con
+            con.execute(f'CREATE TEMP TABLE "{name}" ({columns})')
+            values = (tuple(row.values()) for row in rows.to_pylist())
+            con.executemany(f'INSERT INTO "{name}" VALUES ({marks})', values)  # noqa: S608
+
+        self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"'))
+        running(copy, says)
+        return ibis.table(ibis.memtable(rows).schema(), name=name)
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""

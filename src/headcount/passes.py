@@ -1,0 +1,58 @@
+"""Several passes over one snapshot of who has what, each pushed down to the engine.
+
+A mechanism that needs more than the histogram works on distinct (user, item) pairs: it joins
+them with a small public table (noise per item, weight per item), aggregates per user, and then per
+item. The pairs are materialised once, on the engine, so that all passes see the same dataset
+however the tables below change, and are dropped when the session ends, also after a failure.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headcount.engines.base import Expression
+from headcount.histogram import as_items, distinct_pairs
+from headcount.sources.open import Events
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Passes:
+    """The distinct (user, item) pairs of some events, held by the engine that holds those.
+
+    Attributes:
+        pairs: an Ibis table with the column ``user`` and the item columns. The ids are exact, not
+            hashed: a collision would let one user change what another contributes.
+        user: the name of its user column.
+        items: the names of its item columns.
+    """
+
+    def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
+        self._events = events
+        self._engine = events.engine
+        self.items = list(items)
+        self.user, pairs = distinct_pairs(events, user, items, events.engine.exactly)
+        self.pairs = self._engine.materialise(pairs, "the events cannot be read")
+
+    def public(self, rows: "pa.Table") -> Expression:
+        """Put a small table that may be known to all beside the pairs, to join them with.
+
+        Its item columns are given as `run` returns them.
+        """
+        for column in set(self.items) & set(rows.column_names):
+            if self.pairs[column].type().is_binary() and not _is_binary(rows[column]):
+                rows = rows.set_column(
+                    rows.column_names.index(column), column, rows[column].cast("binary")
+                )
+        return self._engine.upload(rows, "a table cannot be put beside the events")
+
+    def run(self, query: Expression, most_rows: int) -> "pa.Table":
+        """Run one pass and return at most so many rows of it."""
+        result = self._engine.run(query.limit(most_rows), "the events cannot be aggregated")
+        return as_items(self._events, result, self.items)
+
+
+def _is_binary(column: "pa.ChunkedArray") -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_binary(column.type))
