@@ -1,6 +1,7 @@
 """Spark, on this machine or on a cluster."""
 
 import itertools
+import logging
 import os
 import re
 import signal
@@ -47,11 +48,10 @@ _SECONDS_TO_END = 10
 _CSV: dict[str, Any] = {
     "header": True,
     "inferSchema": False,
-    "enforceSchema": False,
     "multiLine": True,
     "quote": '"',
     "escape": '"',
-    "nullValue": "",
+    "nullValue": "\0NULL\0",  # what is not there; not what is there and empty
     "emptyValue": "",
     "mode": "FAILFAST",
     "columnPruning": False,
@@ -248,25 +248,45 @@ def read_path(backend: Any, name: str, form: str, paths: Sequence[str]) -> Any: 
 
 
 def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    return spark.read.options(sep=_DELIMITERS[form], **_CSV).csv(list(paths))
+    """Read text with the columns of the first line, as sources/text.py does."""
+    import csv
+
+    first = (_first_line(spark, paths) or "").removeprefix("\ufeff")
+    names = next(csv.reader([first], delimiter=_DELIMITERS[form]), [])
+    if not names:
+        raise SourceError("a file does not begin with a line of column names")
+    # A column without a name cannot be asked for, but it has to be called something.
+    names = [name or f"column{n}" for n, name in enumerate(names)]
+    if len({name.casefold() for name in names}) < len(names):
+        raise SourceError(
+            "a column name stands twice in the first line; upper and lower case count as the same"
+        )
+    reader = spark.read.options(sep=_DELIMITERS[form], enforceSchema=len(paths) == 1, **_CSV)
+    return reader.csv(list(paths), schema=_all_text(names))
 
 
 def _read_json(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
     """Read lines of JSON as text, with the columns of the first, as sources/text.py does."""
     import json
 
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    lines = spark.read.text(list(paths))
-    first = lines.filter("trim(value) <> ''").first()
     try:
-        found = json.loads(first[0] if first else "")
+        found = json.loads(_first_line(spark, paths) or "")
     except ValueError:
         found = None
     if not isinstance(found, dict) or not found:
         raise SourceError("JSON needs one object on each line, with all keys in the first")
-    schema = StructType([StructField(name, StringType()) for name in found])
-    return spark.read.json(list(paths), schema=schema, mode="FAILFAST")
+    return spark.read.json(list(paths), schema=_all_text(list(found)), mode="FAILFAST")
+
+
+def _first_line(spark: Any, paths: Sequence[str]) -> str | None:  # noqa: ANN401
+    row = spark.read.text(paths[0]).filter("trim(value) <> ''").first()
+    return row and str(row[0])
+
+
+def _all_text(names: Sequence[str]) -> Any:  # noqa: ANN401
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    return StructType([StructField(name, StringType()) for name in names])
 
 
 class Spark(Engine):
@@ -353,7 +373,8 @@ def _without_data(action: Any, says: str) -> Any:  # noqa: ANN401
 
     failure: HeadcountError
     try:
-        return action()
+        with _quietly():
+            return action()
     except AnalysisException as error:
         failure = SourceError(f"{says}: Spark refused it ({_condition(error)})")
     except (PySparkException, Py4JError, OSError, EOFError) as error:
@@ -373,13 +394,49 @@ def _without_data(action: Any, says: str) -> Any:  # noqa: ANN401
 
 def _condition(error: Exception) -> str:
     """Return Spark's name for an error, which is one of a list; nothing if Spark is gone."""
-    from py4j.protocol import Py4JJavaError
-
-    kind = type(error).__name__
+    names: list[str] = []
     with suppress(Exception):
-        condition = error.getCondition()  # type: ignore[attr-defined]
-        return condition if re.fullmatch(r"[A-Z0-9_.]+", condition or "") else kind
-    if isinstance(error, Py4JJavaError):
-        with suppress(Exception):
-            return str(error.java_exception.getClass().getSimpleName())
-    return ""
+        cause: Any = getattr(error, "java_exception", error)
+        while cause is not None:
+            names.append(_name(cause))
+            inner = getattr(cause, "_cause", None)  # of Python's, or of Java's own
+            cause = inner if isinstance(cause, Exception) else cause.getCause()
+    at_fault = (name for name in names if name.startswith(_DATA_FAULTS))
+    return next(at_fault, names[0] if names else "")
+
+
+def _name(error: Any) -> str:  # noqa: ANN401
+    condition = None
+    with suppress(Exception):  # not all of Java's have one
+        condition = error.getCondition()
+    if condition and re.fullmatch(r"[A-Z0-9_.]+", condition):
+        return str(condition)
+    if isinstance(error, Exception):
+        return type(error).__name__
+    return str(error.getClass().getSimpleName())
+
+
+# pyspark logs an error before it raises it, to stderr, with the value that was at fault.
+_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_lock = threading.Lock()
+_quiet: list[None] = []  # one for each that asks for it, of any thread
+
+
+def _is_wanted(record: logging.LogRecord) -> bool:
+    return not _quiet
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep pyspark from logging errors."""
+    from pyspark.logger import PySparkLogger
+
+    with _lock:
+        _quiet.append(None)
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).addFilter(_is_wanted)
+    try:
+        yield
+    finally:
+        with _lock:
+            _quiet.pop()

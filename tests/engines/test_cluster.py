@@ -1,0 +1,130 @@
+"""A Spark standalone cluster of one master and two workers on this machine."""
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.conftest import RHO
+from tests.engines.conftest import missing
+
+DEADLINE = 60  # for what takes a few seconds
+OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO, "--unsafe-seed", "4"]
+OPTIONS += ["--format", "csv"]
+
+
+def wait_until(condition, processes=()):
+    end = time.monotonic() + DEADLINE
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not get that far"
+        assert all(process.poll() is None for process in processes), "a part of it has ended"
+        time.sleep(0.05)  # between two looks, not for something to happen
+    return found
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory):
+    """Return the address of the master."""
+    try:
+        import pyspark
+    except ModuleNotFoundError as error:
+        missing(f"the package {error.name} is not installed")
+    from headcount.engines import spark as engine
+
+    if "JAVA_HOME" not in os.environ:
+        engine._use_packaged_java()
+    folder = tmp_path_factory.mktemp("cluster")
+    home = Path(pyspark.__file__).parent
+    env = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    env |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_DIRS": str(folder)}
+    env |= {"SPARK_WORKER_DIR": str(folder / "work"), "SPARK_NO_DAEMONIZE": "1"}
+    processes = []
+
+    def start(name, *arguments):
+        log = folder / f"{name}-{len(processes)}.log"
+        with log.open("wb") as file:
+            processes.append(
+                subprocess.Popen(
+                    [
+                        home / "bin" / "spark-class",
+                        f"org.apache.spark.deploy.{name.lower()}.{name}",
+                        *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
+                        *arguments,
+                    ],
+                    stdout=file,
+                    stderr=file,
+                    stdin=subprocess.DEVNULL,
+                    env=env,
+                )
+            )
+        return log
+
+    def logged(log, pattern):
+        return wait_until(lambda: re.search(pattern, log.read_text(errors="replace")), processes)
+
+    try:
+        log = start("Master")
+        url = logged(log, r"Starting Spark master at (spark://\S+)")[1]
+        workers = [start("Worker", "--cores", "1", "--memory", "512m", url) for _ in range(2)]
+        for worker in workers:
+            logged(worker, "Successfully registered with master")
+        yield url
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(20)
+
+
+SMALL = {
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+}
+
+
+def confs(**more):
+    return [
+        part
+        for key, value in {**SMALL, **more}.items()
+        for part in ("--spark-conf", f"{key}={value}")
+    ]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory, events):
+    """Return a folder of Parquet files, partitioned by a column that they do not have."""
+    folder = tmp_path_factory.mktemp("lake") / "events"
+    for n, half in enumerate((events.slice(0, 400), events.slice(400))):
+        (folder / f"day={n}").mkdir(parents=True)
+        pq.write_table(half, folder / f"day={n}" / "part-0.parquet")
+    return folder
+
+
+def test_a_folder_on_a_cluster_is_released_as_on_one_machine(
+    master, parts, process, headcount, tmp_path
+):
+    """Each worker runs an executor; both use what they share, the files of this machine."""
+    here = headcount("release", parts / "*" / "*.parquet", *OPTIONS)
+    there = process(
+        "release", parts, "--engine", "spark", *confs(**{"spark.master": master}), *OPTIONS
+    )
+    assert (there.code, there.out) == (0, here.out)
+    assert there.err == here.err, "Spark is not heard"
+
+
+def test_a_table_of_the_catalog_of_a_cluster(master, parts, process, headcount, tmp_path):
+    """Spark's SQL takes files for tables of a catalog that is always there."""
+    here = headcount("release", parts / "*" / "*.parquet", *OPTIONS)
+    there = process("release", master, "--table", f"parquet.`{parts}`", *confs(), *OPTIONS)
+    assert (there.code, there.out) == (0, here.out)
+    assert there.err == here.err
