@@ -149,7 +149,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 def _stop(spark: Any) -> None:  # noqa: ANN401
-    with suppress(Exception), warnings.catch_warnings():  # it may be gone already
+    with _quietly(), suppress(Exception), warnings.catch_warnings():  # it may be gone already
         warnings.simplefilter("ignore")
         spark.stop()
 
@@ -162,7 +162,7 @@ def _end(gateway: Any) -> None:  # noqa: ANN401
     # If Spark is gone it could not do this itself.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = None
     SparkContext._gateway = SparkContext._jvm = None
-    with suppress(Exception):
+    with _quietly(), suppress(Exception):
         gateway.shutdown()
     with suppress(Exception):
         gateway.proc.stdin.close()  # at which it ends
@@ -327,17 +327,23 @@ class Spark(Engine):
         spark = self.backend._session
         tag = f"headcount-{os.getpid()}-{next(_numbers)}"
 
+        # Of the context, not the session: the session's own waits until the last task has seen
+        # that it is cancelled, which may take as long as the query.
+        jobs = spark if _is_remote(spark) else spark.sparkContext
+
         def run() -> "pa.Table":
-            spark.addTag(tag)
+            (spark.addTag if jobs is spark else jobs.addJobTag)(tag)
+            if jobs is not spark:
+                jobs.setInterruptOnCancel(True)
             try:
                 return self.backend.to_pyarrow(query)
             finally:
                 with suppress(Exception):  # Spark may be gone
-                    spark.removeTag(tag)
+                    (spark.removeTag if jobs is spark else jobs.removeJobTag)(tag)
 
         def interrupt() -> None:
             with suppress(Exception):
-                spark.interruptTag(tag)
+                (spark.interruptTag if jobs is spark else jobs.cancelJobsWithTag)(tag)
 
         return interruptibly(run, interrupt)
 
@@ -346,8 +352,13 @@ class Spark(Engine):
         return _translated(lambda: self.fetch(query), says)
 
 
+def _is_remote(spark: Any) -> bool:  # noqa: ANN401
+    """Whether a session is one of Spark Connect, which has no context."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
 def _undo(action: Any) -> None:  # noqa: ANN401
-    with suppress(Exception):  # Spark may be gone
+    with _quietly(), suppress(Exception):  # Spark may be gone
         action()
 
 
@@ -395,6 +406,8 @@ def _without_data(action: Any, says: str) -> Any:  # noqa: ANN401
 def _condition(error: Exception) -> str:
     """Return Spark's name for an error, which is one of a list; nothing if Spark is gone."""
     names: list[str] = []
+    if not hasattr(error, "java_exception") and not hasattr(error, "getCondition"):
+        return ""  # of the connection with Java, which has broken
     with suppress(Exception):
         cause: Any = getattr(error, "java_exception", error)
         while cause is not None:
@@ -416,14 +429,15 @@ def _name(error: Any) -> str:  # noqa: ANN401
     return str(error.getClass().getSimpleName())
 
 
-# pyspark logs an error before it raises it, to stderr, with the value that was at fault.
+# pyspark logs an error before it raises it, to stderr, with the value that was at fault; py4j,
+# through which it speaks with Java, logs to the root that Java is gone.
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _lock = threading.Lock()
 _quiet: list[None] = []  # one for each that asks for it, of any thread
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:
-    return not _quiet
+    return not _quiet or (record.name not in _LOGGERS and "py4j" not in record.pathname)
 
 
 @contextmanager
@@ -435,6 +449,7 @@ def _quietly() -> Iterator[None]:
         _quiet.append(None)
         for name in _LOGGERS:
             PySparkLogger.getLogger(name).addFilter(_is_wanted)
+        logging.getLogger().addFilter(_is_wanted)
     try:
         yield
     finally:

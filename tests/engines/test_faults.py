@@ -1,0 +1,261 @@
+"""Engines that are lost, too slow or ended in the middle: an error, and nothing released."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import headcount as hc
+from tests.conftest import HEADCOUNT
+
+DEADLINE = 90  # for what takes seconds
+OPTIONS = ["--user", "u", "--item", "i", "--rho", "1"]
+# As many pairs as could be counted in hours.
+ENDLESS = (
+    "SELECT a::text AS u, b::text AS i "
+    "FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b"
+)
+
+
+def wait_until(condition):
+    end = time.monotonic() + DEADLINE
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not get that far"
+        time.sleep(0.02)  # between two looks, not for something to happen
+    return found
+
+
+@pytest.fixture
+def started(spill, tmp_path):
+    """Start the command in a process of its own, with an output; return what ends the test."""
+    output = tmp_path / "out" / "counts.csv"
+    output.parent.mkdir()
+    processes = []
+
+    def start(*args, command=(HEADCOUNT,), **env):
+        process = subprocess.Popen(
+            [*command, *map(str, args), *OPTIONS, "--output", str(output)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, **env},
+        )
+        processes.append(process)
+        return process
+
+    def ended(process, code, says):
+        out, err = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, out) == (code, ""), err
+        assert says in err
+        assert len(err.strip().splitlines()) == 1, "nothing but what we say ourselves"
+        assert not list(output.parent.iterdir())
+        assert not list(spill.iterdir())
+
+    yield start, ended
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def watcher(postgres_url):
+    """A second connection, and the queries of the first as the server sees them."""
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+
+        def running(name):
+            return connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = %s "
+                "AND state = 'active' AND query LIKE 'FETCH %%'",
+                [name],
+            ).fetchone()
+
+        yield connection, running
+
+
+def named(url, name):
+    return f"{url}&application_name={name}"
+
+
+def test_the_connection_to_postgresql_is_cut(postgres_url, watcher, started):
+    connection, running = watcher
+    start, ended = started
+    process = start("release", named(postgres_url, "cut"), "--sql", ENDLESS)
+    (pid,) = wait_until(lambda: running("cut"))
+    connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+    ended(process, 4, "headcount: the events cannot be counted: ")
+
+
+def test_a_query_of_postgresql_that_takes_too_long(postgres_url, watcher, started):
+    _, running = watcher
+    start, ended = started
+    url = named(postgres_url, "slow") + "&options=-c%20statement_timeout%3D1000"
+    ended(start("release", url, "--sql", ENDLESS), 4, "took too long")
+    assert running("slow") is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_cancels_the_query_of_postgresql(postgres_url, watcher, started, number):
+    _, running = watcher
+    start, ended = started
+    name = f"signal {number:d}"
+    process = start("release", named(postgres_url, name), "--sql", ENDLESS)
+    wait_until(lambda: running(name))
+    process.send_signal(number)
+    ended(process, 128 + number, "headcount: interrupted")
+    wait_until(lambda: running(name) is None)
+
+
+def test_no_server_of_postgresql(started):
+    pytest.importorskip("psycopg") if not os.environ.get("CI") else None
+    start, ended = started
+    with socket.socket() as free:  # bound, but nobody listens
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        process = start("release", f"postgres://u:p@127.0.0.1:{port}/d", "--table", "t")
+        ended(process, 4, "no server answers at that address")
+
+
+# Spark is watched from within: the process says when a task of the query runs.
+WATCHED = """
+import threading, sys
+from pathlib import Path
+from headcount.engines import spark
+from headcount.cli import main
+
+sign = Path(sys.argv.pop(1))
+fetch = spark.Spark.fetch
+def watched(self, query):
+    tracker = self.backend._session.sparkContext.statusTracker()
+    def watch():
+        while not any(tracker.getStageInfo(stage).numActiveTasks for stage in
+                      tracker.getActiveStageIds() if tracker.getStageInfo(stage)):
+            threading.Event().wait(0.02)
+        sign.write_text(str(spark_pid(self.backend._session)))
+    threading.Thread(target=watch, daemon=True).start()
+    return fetch(self, query)
+def spark_pid(session):
+    return session._jvm.java.lang.ProcessHandle.current().pid()
+spark.Spark.fetch = watched
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """A file whose pairs are few, and many once they are joined with themselves."""
+    path = tmp_path_factory.mktemp("lake") / "numbers.parquet"
+    pq.write_table(pa.table({"n": range(100_000)}), path)
+    return path
+
+
+@pytest.fixture
+def counting(started, spill, tmp_path, lake):
+    """Start a release by Spark that takes hours; return it and Java's process once it counts."""
+    from tests.engines.conftest import missing
+
+    try:
+        import pyspark  # noqa: F401
+    except ModuleNotFoundError as error:
+        missing(f"the package {error.name} is not installed")
+    start, _ = started
+    sign = tmp_path / "counting"
+    read = (
+        "from headcount.engines import spark\n"
+        "def endless(backend, name, form, paths):\n"
+        "    numbers = backend._session.read.parquet(*paths)\n"
+        "    pairs = numbers.toDF('u').crossJoin(numbers.toDF('i'))\n"
+        "    return spark._as_table(backend, pairs.selectExpr('string(u) u', 'string(i) i'))\n"
+        "spark.read_path = endless\n"
+    )
+    confs = ["--spark-conf", "spark.master=local[1]", "--spark-conf"]
+    process = start(
+        *(sign, "release", lake, "--engine", "spark", *confs, "spark.sql.shuffle.partitions=2"),
+        command=(sys.executable, "-c", read + WATCHED),
+    )
+
+    def java():
+        assert process.poll() is None, process.stderr.read()
+        return sign.exists() and sign.read_text()
+
+    return process, int(wait_until(java))
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_spark_is_killed_in_mid_aggregation(counting, started):
+    process, java = counting
+    os.kill(java, signal.SIGKILL)
+    started[1](process, 4, "the Spark application has ended or was lost")
+
+
+def test_a_signal_ends_spark(counting, started):
+    process, java = counting
+    process.send_signal(signal.SIGINT)
+    started[1](process, 130, "headcount: interrupted")
+    wait_until(lambda: not is_running(java))
+
+
+def test_spark_can_be_started_again_after_it_was_lost(tmp_path):
+    """In one process: nothing of a Spark that is gone stays in the way of the next."""
+    pytest.importorskip("pyspark") if not os.environ.get("CI") else None
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.table({"u": [f"{n}" for n in range(99)], "i": ["x"] * 99}), path)
+    program = f"""
+import os, signal, headcount
+from headcount.engines import spark
+fetch = spark.Spark.fetch
+def killed(self, query):
+    pid = self.backend._session._jvm.java.lang.ProcessHandle.current().pid()
+    os.kill(pid, signal.SIGKILL)
+    return fetch(self, query)
+call = dict(user="u", item="i", budget=headcount.Budget(rho=20.0), engine="spark",
+            spark_conf={{"spark.master": "local[1]", "spark.sql.shuffle.partitions": "1"}})
+spark.Spark.fetch = killed
+try:
+    headcount.release({str(path)!r}, **call)
+except headcount.EngineError as error:
+    assert error.__context__ is None
+    spark.Spark.fetch = fetch
+    print(len(headcount.release({str(path)!r}, **call)))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=2 * DEADLINE,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("1\n", "")
+
+
+def test_interrupts_of_a_query_that_is_gone_are_no_error(monkeypatch, postgres_url):
+    """Ctrl-C while the connection is cut: it stays a KeyboardInterrupt."""
+    from headcount.engines import postgres
+
+    class Gone:
+        class con:
+            @staticmethod
+            def cancel():
+                raise OSError("gone")
+
+        @staticmethod
+        def to_pyarrow(query):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        postgres.Postgres(Gone(), hc.engines.Session()).fetch(None)
