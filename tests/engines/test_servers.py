@@ -95,7 +95,7 @@ def test_the_names_of_folders_are_a_column_of_text(spark, headcount, tmp_path, e
         pq.write_table(events, tmp_path / f"day=0{n}" / "part.parquet")
     options = ["--user", "uid", "--item", "day", "--rho", RHO, "--format", "csv"]
     ran = headcount("release", tmp_path, *options, "--engine", "spark")
-    assert [line.split(",")[0] for line in ran.out.splitlines()] == ['"day"', '"01"', '"02"']
+    assert sorted(line.split(",")[0] for line in ran.out.splitlines()[1:]) == ['"01"', '"02"']
 
 
 def test_a_spark_frame_leaves_no_trace_in_its_session(spark, events, parquet):
