@@ -19,24 +19,19 @@ ROWS = {
 }
 
 
-class Watched:
-    """A backend that remembers what it was asked and what it answered."""
-
-    def __init__(self, backend):
-        self._backend = backend
-        self.queries, self.answers = [], []
-
-    def __getattr__(self, name):
-        return getattr(self._backend, name)
-
-    def to_pyarrow(self, query, **options):
-        self.queries.append(query)
-        self.answers.append(self._backend.to_pyarrow(query, **options))
-        return self.answers[-1]
-
-
 def watching(table, backend, session):
-    return Events(table, engine_for(Watched(backend), session))
+    """Return events whose engine remembers what it was asked and what it answered."""
+    engine = engine_for(backend, session)
+    engine.queries, engine.answers = [], []
+    fetch = engine.fetch
+
+    def watched_fetch(query):
+        engine.queries.append(query)
+        engine.answers.append(fetch(query))
+        return engine.answers[-1]
+
+    engine.fetch = watched_fetch
+    return Events(table, engine)
 
 
 @pytest.fixture(params=["duckdb", "sqlite", "polars"])
@@ -64,7 +59,7 @@ def watched(request, tmp_path):
 @pytest.mark.parametrize("limit", [1, 7, 50, 1000])
 def test_no_more_rows_than_asked_for_reach_python(watched, limit):
     top = count_distinct_users(watched, "u", ["i"], limit)
-    (answer,) = watched.engine.backend.answers
+    (answer,) = watched.engine.answers
     assert answer.num_rows == min(limit, 50)
     assert top.counts.to_pylist() == list(range(50, 50 - min(limit, 50), -1))
     assert top.items["i"].to_pylist() == [f"item {49 - n}" for n in range(min(limit, 50))]
@@ -73,7 +68,7 @@ def test_no_more_rows_than_asked_for_reach_python(watched, limit):
 @pytest.mark.parametrize("watched", ["duckdb", "sqlite"], indirect=True)
 def test_the_query_holds_the_cut(watched):
     count_distinct_users(watched, "u", ["i"], 8)
-    (query,) = watched.engine.backend.queries
+    (query,) = watched.engine.queries
     sql = str(ibis.to_sql(query, dialect=watched.engine.backend.name)).upper()
     assert "LIMIT 8" in sql
     assert "ORDER BY" in sql
@@ -89,7 +84,7 @@ def test_a_histogram_is_cut_by_the_engine():
     table = ibis.memtable({"item": [str(n) for n in range(50)], "count": list(range(50))})
     events = watching(table, table.get_backend(), Session())
     top = top_of_histogram(events, "count", ["item"], 5, 8)
-    assert [answer.num_rows for answer in events.engine.backend.answers] == [0, 0, 8]
+    assert [answer.num_rows for answer in events.engine.answers] == [0, 0, 8]
     assert top.counts.to_pylist() == list(range(49, 41, -1))
 
 
