@@ -24,9 +24,11 @@ ENDLESS = (
 )
 
 
-def wait_until(condition):
+def wait_until(condition, process=None):
     end = time.monotonic() + DEADLINE
     while not (found := condition()):
+        if process is not None and process.poll() is not None:
+            pytest.fail(f"it ended before: {process.communicate()}")
         assert time.monotonic() < end, "it did not get that far"
         time.sleep(0.02)  # between two looks, not for something to happen
     return found
@@ -89,7 +91,7 @@ def test_the_connection_to_postgresql_is_cut(postgres_url, watcher, started):
     connection, running = watcher
     start, ended = started
     process = start("release", named(postgres_url, "cut"), "--sql", ENDLESS)
-    (pid,) = wait_until(lambda: running("cut"))
+    (pid,) = wait_until(lambda: running("cut"), process)
     connection.execute("SELECT pg_terminate_backend(%s)", [pid])
     ended(process, 4, "headcount: the events cannot be counted: ")
 
@@ -108,7 +110,7 @@ def test_a_signal_cancels_the_query_of_postgresql(postgres_url, watcher, started
     start, ended = started
     name = f"signal {number:d}"
     process = start("release", named(postgres_url, name), "--sql", ENDLESS)
-    wait_until(lambda: running(name))
+    wait_until(lambda: running(name), process)
     process.send_signal(number)
     ended(process, 128 + number, "headcount: interrupted")
     wait_until(lambda: running(name) is None)
