@@ -19,7 +19,8 @@ HEADCOUNT = str(Path(sys.executable).with_name("headcount"))
 #: Enough for the items below to come out, but for the canary, with near certainty.
 RHO = "50"
 
-USERS = {"bread": 400, "milk": 300, "tea": 200}
+# Far apart, so that noise does not change their order: 9 standard errors and more.
+USERS = {"bread": 4000, "milk": 1500, "tea": 500}
 CANARY_USER = "canary-user-7f3a"
 CANARY_ITEM = "canary-item-91c2"
 

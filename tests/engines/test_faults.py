@@ -108,7 +108,7 @@ def test_a_query_of_postgresql_that_takes_too_long(postgres_url, watcher, starte
 def test_a_signal_cancels_the_query_of_postgresql(postgres_url, watcher, started, number):
     _, running = watcher
     start, ended = started
-    name = f"signal {number:d}"
+    name = f"signal-{number:d}"  # libpq takes no space in a URL
     process = start("release", named(postgres_url, name), "--sql", ENDLESS)
     wait_until(lambda: running(name), process)
     process.send_signal(number)
