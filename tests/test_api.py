@@ -2,11 +2,14 @@
 
 import json
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headcount
@@ -167,3 +170,16 @@ def test_errors_have_one_base():
             assert issubclass(error, headcount.HeadcountError)
             assert error.exit_code in (1, 2, 4)
             assert name in headcount.errors.__doc__
+
+
+def test_a_release_of_a_file_does_not_import_pandas(tmp_path):
+    """It takes longer than everything else that a release of a small file does."""
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.table({"user": [1, 2], "item": ["a", "a"]}), path)
+    program = (
+        "import sys, headcount\n"
+        f"headcount.release({str(path)!r}, user='user', item='item', "
+        "budget=headcount.Budget(rho=1))\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

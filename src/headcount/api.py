@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from headcount.arrays import to_numpy
 from headcount.engines import DEFAULT_MEMORY, Session
 from headcount.errors import SettingsError, SourceError
 from headcount.histogram import (
@@ -150,7 +151,7 @@ def _release_top(
     guarantee: Guarantee,
     progress: Progress,
 ) -> Release:
-    candidates = Candidates.from_top(top.counts.to_numpy(), settings.k_bar, floor)
+    candidates = Candidates.from_top(to_numpy(top.counts), settings.k_bar, floor)
     released = private_count_release(
         candidates,
         settings,

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from headcount.arrays import to_arrow
 from headcount.errors import MissingExtraError, NotPrivateError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
@@ -209,14 +210,13 @@ def build_release(
 
     order = np.argsort(-released.counts, kind="stable")
     counts, sigmas = released.counts[order], released.sigmas[order]
-    columns: dict[str, Any] = dict(
-        zip(items.column_names, items.take(released.positions[order]).columns, strict=True)
-    )
+    named = items.take(to_arrow(released.positions[order]))
+    columns: dict[str, Any] = dict(zip(named.column_names, named.columns, strict=True))
     columns |= {
-        "count": pa.array(counts, pa.int64()),
-        "std_error": pa.array(sigmas, pa.float64()),
-        "lower": pa.array(np.maximum(counts - _Z * sigmas, 0.0), pa.float64()),
-        "upper": pa.array(np.maximum(counts + _Z * sigmas, 0.0), pa.float64()),
+        "count": to_arrow(counts),
+        "std_error": to_arrow(sigmas),
+        "lower": to_arrow(np.maximum(counts - _Z * sigmas, 0.0)),
+        "upper": to_arrow(np.maximum(counts + _Z * sigmas, 0.0)),
     }
     guarantee = replace(
         guarantee,

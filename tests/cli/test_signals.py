@@ -4,6 +4,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_a_signal_during_a_query(folder, tmp_path, spill, engine, number):
 
 def test_a_signal_that_is_ignored_stays_ignored(monkeypatch):
     monkeypatch.setattr(cli, "_run", lambda: 0)
+    monkeypatch.setattr(cli, "_leave", sys.exit)
     before = {number: signal.getsignal(number) for number in cli._ENDING_SIGNALS}
     try:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
