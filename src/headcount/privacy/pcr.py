@@ -3,7 +3,7 @@
 `pcr.md`, beside this file, is the proof of what `private_count_release` claims.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from headcount.privacy.budget import Budget
 from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.look import choose_k_bar, counts_at_ranks
 from headcount.privacy.race import race
 from headcount.privacy.schedule import levels
 from headcount.privacy.settings import Settings
@@ -26,6 +27,8 @@ class ReleasedCounts:
         positions: which candidates were released, in the order they came out.
         counts: their counts with discrete Gaussian noise.
         sigmas: σ of each count's noise.
+        thresholds: T of the level that each came out at.
+        k_bar: k̄, how many candidates were considered.
         levels_run: how many levels were run.
         spent: what the filter recorded.
     """
@@ -33,12 +36,15 @@ class ReleasedCounts:
     positions: NDArray[np.int64]
     counts: NDArray[np.int64]
     sigmas: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    k_bar: int
     levels_run: int
     spent: Cost
 
 
 def private_count_release(
-    candidates: Candidates,
+    top: Sequence[int] | NDArray[np.int64],
+    floor: int,
     settings: Settings,
     budget: Budget,
     entropy: Entropy,
@@ -53,19 +59,26 @@ def private_count_release(
     each is charged, and the run ends where the filter or the number of levels ends it.
 
     Args:
-        candidates: A and c, from a histogram of distinct users.
+        top: the k̄+1 highest counts of a histogram of distinct users, in falling order; all of
+            them if there are fewer.
+        floor: the largest count that an item missing from a shorter list may have.
         settings: the mechanism's parameters.
         budget: what may be spent.
         entropy: where noise comes from.
         on_level: called with the number of each level before it runs, which may be shown.
     """
     privacy_filter = PrivacyFilter(Cost(budget.rho_for_filter, budget.delta_selection))
+    seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
+    k_bar = choose_k_bar(seen, settings, budget)
+    candidates = Candidates.from_top(top, k_bar, floor)
     alive = np.ones(candidates.counts.size, dtype=np.bool_)
     positions: list[int] = []
     counts: list[int] = []
     sigmas: list[float] = []
+    thresholds: list[float] = []
     levels_run = 0
-    for level in levels(settings, budget):
+    for plain in levels(settings, budget, k_bar):
+        level = plain.with_noise(settings.factor(len(positions)))
         most_picks = level.most_picks(privacy_filter.left)
         if most_picks == 0:
             break
@@ -78,12 +91,15 @@ def private_count_release(
         counts += entropy.discrete_gaussian(true_counts, level.sigma)
         positions += items
         sigmas += [level.sigma] * len(items)
+        thresholds += [level.threshold] * len(items)
         alive[items] = False
         privacy_filter.settle(level.cost(len(items) + outcome.reached_bottom, len(items)))
     return ReleasedCounts(
         positions=np.array(positions, dtype=np.int64),
         counts=np.array(counts, dtype=np.int64),
         sigmas=np.array(sigmas, dtype=np.float64),
+        thresholds=np.array(thresholds, dtype=np.float64),
+        k_bar=k_bar,
         levels_run=levels_run,
         spent=privacy_filter.spent,
     )

@@ -2,17 +2,14 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from headcount.errors import BudgetError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
 from headcount.privacy.rounding import float_above, log_above
-from headcount.privacy.settings import Charging, Settings
-
-# σ(ε) leaves room for this many standard deviations within the target relative error.
-SIGMAS_WITHIN_TARGET = 1.5
+from headcount.privacy.settings import SIGMAS_WITHIN_TARGET, Charging, Settings
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,14 @@ class Level:
     def threshold(self) -> float:
         """T of the Unknown Domain Gumbel mechanism."""
         return 1 + self.log_ratio / self.epsilon
+
+    def with_noise(self, factor: float) -> "Level":
+        """Return the level with σ multiplied, and its costs accordingly."""
+        if factor == 1:
+            return self
+        sigma = self.sigma * factor
+        measure = Cost(measure_cost(sigma))
+        return replace(self, sigma=sigma, measure=measure, required=self.pick + measure)
 
     def most_picks(self, left: Cost) -> int:
         """How many picks, each with its measurement, may be made with what is left."""
@@ -88,14 +93,14 @@ def delta_star(settings: Settings, budget: Budget) -> Fraction:
     return budget.delta_selection / number_of_levels(settings, budget)
 
 
-def levels(settings: Settings, budget: Budget) -> Iterator[Level]:
+def levels(settings: Settings, budget: Budget, k_bar: int | None = None) -> Iterator[Level]:
     """Yield the L levels in their order; the filter may end a run before them."""
     star = delta_star(settings, budget)
     if star > budget.delta_selection:
         raise BudgetError(
             f"delta is too small for this method: a single pick uses {float(star):g} of it"
         )
-    log_ratio = log_above(settings.k_bar / star)
+    log_ratio = log_above((k_bar or settings.k_bar) / star)
     paper = settings.charging is Charging.PAPER
     epsilon = settings.epsilon_star
     for _ in range(number_of_levels(settings, budget)):

@@ -7,6 +7,9 @@ from numbers import Real
 
 from headcount.errors import SettingsError
 
+#: σ(ε) of the paper leaves room for this many standard deviations within the target error.
+SIGMAS_WITHIN_TARGET = 1.5
+
 #: Below this, costs would leave the range of floating point.
 SMALLEST_ERROR = 1e-9
 
@@ -28,17 +31,22 @@ class Settings:
         epsilon_star: ε*, the selection parameter of the first level.
         delta_star: δ*, the part of δ that one level (or, as the paper charges, one pick)
             may use; None divides the selection's δ evenly over all levels.
-        k_bar: k̄, how many items with the highest counts are candidates.
+        k_bar: k̄, how many items with the highest counts are candidates, at most.
+        ranks: whose counts are bought first, to choose k̄ among them; none keeps it as it is.
         r: the target relative error of a released count.
         growth: the factor from one level's ε to the next.
+        noise: how many times the paper's σ(ε) the noise of a count is, once enough items have
+            been released to estimate each from all of them.
         charging: what is charged for.
     """
 
     epsilon_star: float = 0.0005
     delta_star: float | None = None
     k_bar: int = 10_000
+    ranks: tuple[int, ...] = ()
     r: float = 0.1
     growth: float = 1.05
+    noise: float = 1.0
     charging: Charging = Charging.TRUE_COST
 
     def __post_init__(self) -> None:
@@ -61,6 +69,10 @@ class Settings:
             raise SettingsError(f"ε* must be a finite number above 0, got {self.epsilon_star:g}")
         if not (self.growth > 1 and math.isfinite(self.growth)):
             raise SettingsError(f"growth must be a finite number above 1, got {self.growth:g}")
+        if not (self.noise >= 1 and math.isfinite(self.noise)):
+            raise SettingsError(f"noise must be a finite number of at least 1, got {self.noise:g}")
+        if self.ranks and self.k_bar != max(self.ranks):
+            raise SettingsError("the most candidates (k̄) are the largest of the ranks looked at")
         if self.delta_star is not None and not 0 < self.delta_star < 1:
             raise SettingsError(f"δ* must lie strictly between 0 and 1, got {self.delta_star:g}")
         if self.charging is Charging.PAPER and self.delta_star is None:
@@ -68,14 +80,21 @@ class Settings:
         if self.charging is Charging.TRUE_COST and self.delta_star is not None:
             raise SettingsError("δ* follows from δ and the number of levels here; leave it out")
 
+    def factor(self, released: int) -> float:
+        """How many times the paper's σ(ε) to use after so many items were released.
+
+        The first items have nobody to be estimated from but themselves.
+        """
+        return min(self.noise, max(1.0, math.sqrt(released) / 3.5))
+
     def to_dict(self) -> dict[str, object]:
         """Return the settings as plain values."""
-        return {**asdict(self), "charging": str(self.charging)}
+        return {**asdict(self), "ranks": list(self.ranks), "charging": str(self.charging)}
 
 
 #: What ``--method`` and ``method=`` accept; a method is a preset of the settings.
 METHODS: dict[str, Settings] = {
-    "pcr": Settings(),
+    "pcr": Settings(k_bar=100_000, ranks=(100, 1000, 10_000, 30_000, 100_000), growth=1.07, noise=2.5),
     "pcr-paper": Settings(
         growth=math.sqrt(2), epsilon_star=0.0005, delta_star=1e-11, charging=Charging.PAPER
     ),
@@ -86,7 +105,9 @@ def settings_for(method: str, **changes: float | None) -> Settings:
     """Return the preset of a method with the parameters that were given changed."""
     if method not in METHODS:
         raise SettingsError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
-    given = {name: value for name, value in changes.items() if value is not None}
+    given: dict[str, object] = {name: value for name, value in changes.items() if value is not None}
+    if "k_bar" in given:
+        given["ranks"] = ()  # k̄ as it was asked for
     return Settings(**{**_fields(METHODS[method]), **given})  # type: ignore[arg-type]
 
 

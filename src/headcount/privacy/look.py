@@ -1,0 +1,110 @@
+"""A first look at the histogram, paid for: how many candidates to consider.
+
+A larger k̄ lowers the cut-off c, which adds to every threshold, and raises ln(k̄/δ*), which
+multiplies it. Which of the two matters more depends on the data, so a little of the budget buys
+the counts at a few fixed ranks (look.md), and k̄ is a function of what was bought.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from headcount.privacy.budget import Budget
+from headcount.privacy.entropy import Entropy
+from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.rounding import float_above
+from headcount.privacy.schedule import delta_star, measure_cost
+from headcount.privacy.settings import SIGMAS_WITHIN_TARGET, Settings
+
+#: What part of ρ the look may cost.
+SHARE = Fraction(1, 100)
+
+
+def counts_at_ranks(
+    top: Sequence[int],
+    floor: int,
+    settings: Settings,
+    budget: Budget,
+    privacy_filter: PrivacyFilter,
+    entropy: Entropy,
+) -> dict[int, int]:
+    """Return noisy counts at the settings' ranks; none are asked for, none are paid for.
+
+    Formal guarantee: the count at a fixed rank moves by at most 1 with a user, so all of them
+    together cost their number divided by 2σ² (look.md).
+
+    Args:
+        top: the counts in falling order, at least as many as the largest rank if there are.
+        floor: the count that stands for whatever is beyond the end of the list.
+        settings: which ranks.
+        budget: of the whole release, of which `SHARE` is used.
+        privacy_filter: is asked first.
+        entropy: where noise comes from.
+    """
+    ranks = settings.ranks
+    if not ranks:
+        return {}
+    sigma = float_above((len(ranks) / (2 * SHARE * budget.rho_for_filter))) ** 0.5
+    cost = Cost(measure_cost(sigma) * len(ranks))
+    privacy_filter.reserve(cost)
+    true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
+    noisy = entropy.discrete_gaussian(true, sigma)
+    privacy_filter.settle(cost)
+    return dict(zip(ranks, noisy, strict=True))
+
+
+def choose_k_bar(seen: dict[int, int], settings: Settings, budget: Budget) -> int:
+    """Return the rank, of those that were looked at, which promises the lowest last count.
+
+    Post-processing. For each k̄ the count H at which the budget ends is estimated from a
+    histogram that falls as a power of the rank between the noisy counts, with what an item of H
+    users costs: (Λ·H/(H−c))²/8 for the pick and the rest for its noisy count.
+    """
+    if not seen:
+        return settings.k_bar
+    falling = _falling(seen)
+    options = [rank for rank in seen if rank >= SMALLEST_K_BAR]
+    return min(options, key=lambda k_bar: (_last_count(k_bar, falling, settings, budget), k_bar))
+
+
+#: Ranks below this only show how the histogram falls.
+SMALLEST_K_BAR = 10_000
+
+
+def _falling(seen: dict[int, int]) -> list[tuple[float, float]]:
+    """The noisy counts as (rank, count) with counts that fall and stay above 0."""
+    points, lowest = [], math.inf
+    for rank in sorted(seen):
+        lowest = max(min(lowest, float(seen[rank])), 0.5)
+        points.append((float(rank), lowest))
+    return points
+
+
+def _count_at(rank: float, points: list[tuple[float, float]]) -> float:
+    x = math.log(rank)
+    for (left, high), (right, low) in pairwise(points):
+        if rank <= right:
+            share = (x - math.log(left)) / (math.log(right) - math.log(left))
+            return math.exp(math.log(high) + share * (math.log(low) - math.log(high)))
+    return points[-1][1]
+
+
+def _last_count(
+    k_bar: int, points: list[tuple[float, float]], settings: Settings, budget: Budget
+) -> float:
+    cutoff = dict(points)[float(k_bar)]
+    log_ratio = math.log(k_bar / delta_star(settings, budget))
+    measuring = 1 / (2 * (settings.noise * settings.r / SIGMAS_WITHIN_TARGET) ** 2)
+    spent, before, rank = 0.0, 0.0, 1.0
+    count = _count_at(rank, points)
+    while rank < k_bar:
+        count = _count_at(rank, points)
+        above = count - cutoff
+        if above <= 0:
+            break
+        spent += (rank - before) * (log_ratio**2 / 8 + measuring) / above**2
+        if spent > budget.rho:
+            break
+        before, rank = rank, rank * 1.1
+    return count

@@ -1,0 +1,257 @@
+"""Rationed release: every user has the whole budget as a ration for their own items.
+
+Items are found by weights of norm 1 per user, then counted with noise in proportion to the count.
+Whoever has so many of them that the ration would be exceeded counts for less than one in each.
+`rationed.md`, beside this file, is the proof of what `rationed_release` claims; what is estimated
+from the noisy answers, which is free, is in `rationing.py`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.budget import Budget
+from headcount.privacy.entropy import Entropy
+from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.population import GRID, RATION, Integers, Population
+from headcount.privacy.rationing import Beliefs, Found, Sizes, loss_put_up_with
+from headcount.privacy.rounding import float_above
+
+#: The unit of weights in discovery; a user's weights have at most this norm.
+UNIT = 2**14
+#: Whoever has more items than this takes no part in a round of discovery.
+MOST_ITEMS = 2**12
+#: Weights below this many σ are not looked at, and the threshold is higher by as much.
+LOOKED_AT = Fraction(1, 4)
+
+# Shares of ρ. What is not listed is for the counts themselves.
+SIZES = Fraction(3, 1000)
+DISCOVERIES = (Fraction(8, 100), Fraction(20, 100))
+COARSE = Fraction(8, 100)
+SEARCH = Fraction(6, 100)
+#: How often the search for the last rank may ask.
+SEARCH_STEPS = 5
+
+
+@dataclass(frozen=True)
+class RationedCounts:
+    """The transcript of a run. All of it may be published.
+
+    Attributes:
+        positions: which of the found items are released, highest estimates first.
+        estimates: their counts, estimated from all that was measured.
+        errors: the standard errors of these.
+        noisy: their counts as measured last, with noise alone.
+        sigmas: σ of that noise.
+        spent: what the filter recorded.
+    """
+
+    positions: NDArray[np.int64]
+    estimates: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    noisy: NDArray[np.float64]
+    sigmas: NDArray[np.float64]
+    spent: Cost
+
+
+def rationed_release(
+    population: Population,
+    r: float,
+    budget: Budget,
+    entropy: Entropy,
+    on_step: Callable[[str], None] = lambda step: None,
+    privacy_filter: PrivacyFilter | None = None,
+) -> RationedCounts:
+    """Find items and release their counts.
+
+    Formal guarantee: the result, all of it, is ``budget.delta_selection``-approximate
+    ``budget.rho``-CDP with respect to adding or removing one user (rationed.md).
+
+    Edge cases: whether anything is found is public, so a run that found nothing ends.
+
+    Args:
+        population: who has what.
+        r: the target relative error.
+        budget: what may be spent.
+        entropy: where noise comes from.
+        on_step: called with what is being done, which may be shown.
+        privacy_filter: if part of the budget has been spent; the rest is used.
+    """
+    total = Cost(budget.rho_for_filter, budget.delta_selection)
+    asking = _Asking(population, entropy, privacy_filter or PrivacyFilter(total))
+    rho, delta = asking.filter.left.rho, asking.filter.left.delta
+    found = Found()
+    for number, share in enumerate(DISCOVERIES, 1):
+        on_step(f"finding items, round {number}")
+        sizes = asking.sizes(SIZES * rho)
+        weights, sigma = asking.discover(share * rho, delta / len(DISCOVERIES))
+        found.add(weights, sigma, sizes)
+    if not found.number:
+        return _nothing(asking.filter.spent)
+    on_step("measuring roughly")
+    rough = found.rough_counts()
+    noise = Beliefs.coarse_noise(rough)
+    coarse = asking.counts(noise, COARSE * rho)
+    beliefs = Beliefs.from_coarse(found, rough, coarse, noise)
+    search = SEARCH * rho / SEARCH_STEPS
+    last = asking.filter.left.rho - search * SEARCH_STEPS
+    sigmas = beliefs.sigmas(r)
+    options = beliefs.cuts(sigmas, float(last))
+    low, high, lost = -1, len(options) - 1, loss_put_up_with(r)
+    for step in range(SEARCH_STEPS):
+        if low >= high:
+            break
+        on_step(f"looking how far to go, step {step + 1}")
+        # The largest is tried first: with one item per user nobody exceeds the ration.
+        middle = high if step == 0 else (low + high + 1) // 2
+        share = asking.lost(beliefs, sigmas, options[middle], last, search)
+        if share <= loss_put_up_with(r):
+            low, lost = middle, share
+        else:
+            high = middle - 1
+    number = options[low] if low >= 0 else options[0]
+    on_step("counting")
+    kept = beliefs.order[:number]
+    last = asking.filter.left.rho
+    measured = asking.counts(np.where(np.isin(np.arange(found.number), kept), sigmas, np.inf), last)
+    return _released(beliefs, kept, measured, sigmas, lost, r, asking.filter.spent)
+
+
+class _Asking:
+    """Questions to the population, each paid for before it is asked."""
+
+    def __init__(self, population: Population, entropy: Entropy, filter_: PrivacyFilter) -> None:
+        self.population = population
+        self.entropy = entropy
+        self.filter = filter_
+
+    def sizes(self, rho: Fraction) -> Sizes:
+        """How many users have how many items that are not found: each user is in one bin."""
+        sigma = _sigma_for(rho)
+        with_cost = Cost(_gaussian_cost(1, sigma))
+        self.filter.reserve(with_cost)
+        at_least = self.population.sizes(Sizes.BOUNDS)
+        bins = [a - b for a, b in zip(at_least, [*at_least[1:], 0], strict=True)]
+        noisy = self.entropy.discrete_gaussian(bins, sigma)
+        self.filter.settle(with_cost)
+        return Sizes(noisy, sigma)
+
+    def discover(self, rho: Fraction, delta: Fraction) -> tuple[NDArray[np.float64], float]:
+        """Find items whose noisy weight exceeds a threshold; return the weights and σ."""
+        sigma = float(math.ceil(_sigma_for(rho) * UNIT))
+        cost = Cost(_gaussian_cost(UNIT, sigma), delta)
+        looked_at = math.floor(LOOKED_AT * Fraction(sigma))
+        bound = threshold(sigma, looked_at, delta)
+        self.filter.reserve(cost)
+        weights = self.population.weights(UNIT, MOST_ITEMS, looked_at)
+        noisy = np.array(self.entropy.discrete_gaussian(weights.tolist(), sigma), dtype=np.float64)
+        places = np.flatnonzero(noisy > bound)
+        places = places[np.argsort(-noisy[places], kind="stable")]
+        self.population.found(places.tolist())
+        self.filter.settle(cost)
+        return noisy[places] / UNIT, sigma / UNIT
+
+    def counts(self, sigmas: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
+        """Count found items with noise of their own σ; infinite σ leaves an item out."""
+        cost = Cost(rho)
+        self.filter.reserve(cost)
+        sums = self.population.clipped_sums(costs_of(sigmas, rho))
+        noisy = np.zeros(sigmas.size)
+        for sigma in np.unique(sigmas[np.isfinite(sigmas)]).tolist():
+            places = np.flatnonzero(sigmas == sigma)
+            noisy[places] = self.entropy.discrete_gaussian(sums[places].tolist(), GRID * sigma)
+        self.filter.settle(cost)
+        return noisy / GRID
+
+    def lost(
+        self,
+        beliefs: "Beliefs",
+        sigmas: NDArray[np.float64],
+        number: int,
+        ration: Fraction,
+        rho: Fraction,
+    ) -> float:
+        """What share of the rarest quarter of so many items is lost by users who exceed."""
+        kept = beliefs.order[:number]
+        rarest = kept[-math.ceil(number / 4) :]
+        mass = float(beliefs.estimates[rarest].sum())
+        costs = np.zeros(sigmas.size, dtype=np.int64)
+        costs[kept] = costs_of(sigmas[kept], ration)
+        among = np.zeros(sigmas.size, dtype=np.bool_)
+        among[rarest] = True
+        # As much of one user as keeps the noise at two hundredths of the whole.
+        most = max(1, min(rarest.size * GRID, int(mass * GRID / 50 * math.sqrt(2 * rho))))
+        sigma = float(math.ceil(most * _sigma_for(rho)))
+        cost = Cost(_gaussian_cost(most, sigma))
+        self.filter.reserve(cost)
+        (noisy,) = self.entropy.discrete_gaussian(
+            [self.population.lost(costs, among, most)], sigma
+        )
+        self.filter.settle(cost)
+        return noisy / GRID / mass
+
+
+def threshold(sigma: float, looked_at: int, delta: Fraction) -> int:
+    """T: what a noisy weight must exceed, so that δ covers items that one user brings.
+
+    At most ``MOST_ITEMS`` items are brought by one user, t of them with the weight
+    ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at``. P[X ≥ m] ≤ P[N ≥ m − 1] for
+    the discrete noise X and the continuous N (rationed.md).
+    """
+    normal = NormalDist()
+    highest = max(
+        math.isqrt(UNIT**2 // t) - sigma * normal.inv_cdf(float(delta / t) * (1 - 1e-9))
+        for t in range(1, MOST_ITEMS + 1)
+    )
+    return looked_at + math.ceil(highest * (1 + 1e-12)) + 1
+
+
+def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
+    """What part of a ration of ρ each item takes of a user, rounded up; 0 for infinite σ."""
+    share = RATION / (2 * rho)
+    costs = {
+        sigma: math.ceil(share / Fraction(sigma) ** 2) if math.isfinite(sigma) else 0
+        for sigma in np.unique(sigmas).tolist()
+    }
+    return np.array([min(costs[sigma], 2**52) for sigma in sigmas.tolist()], dtype=np.int64)
+
+
+def _sigma_for(rho: Fraction) -> float:
+    """σ of a question of sensitivity 1 for so much of ρ, rounded up a little."""
+    return math.sqrt(float_above(1 / (2 * rho))) * (1 + 1e-12)
+
+
+def _gaussian_cost(sensitivity: int, sigma: float) -> Fraction:
+    return Fraction(float_above(Fraction(sensitivity) ** 2 / (2 * Fraction(sigma) ** 2)))
+
+
+def _released(
+    beliefs: "Beliefs",
+    kept: Integers,
+    measured: NDArray[np.float64],
+    sigmas: NDArray[np.float64],
+    lost: float,
+    r: float,
+    spent: Cost,
+) -> RationedCounts:
+    estimates, errors = beliefs.updated(kept, measured[kept], sigmas[kept], lost)
+    good = np.flatnonzero(errors <= beliefs.acceptable(r) * estimates)
+    good = good[np.argsort(-estimates[good], kind="stable")]
+    return RationedCounts(
+        positions=kept[good],
+        estimates=estimates[good],
+        errors=errors[good],
+        noisy=measured[kept][good],
+        sigmas=sigmas[kept][good],
+        spent=spent,
+    )
+
+
+def _nothing(spent: Cost) -> RationedCounts:
+    none = np.zeros(0)
+    return RationedCounts(np.zeros(0, dtype=np.int64), none, none, none, none, spent)

@@ -1,0 +1,176 @@
+"""What the noisy answers of a rationed release say: estimates and choices, free of cost.
+
+Nothing here sees anything but released values, so none of it is about privacy; it decides how
+much comes out of the budget. Constants are justified in rationed.md.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Relative noise of the rough counts.
+COARSE_NOISE = 0.3
+#: What part of the target error one standard error of a final estimate may be, when σ is
+#: chosen, and when an item is released.
+AIM, ACCEPTED = 0.53, 0.68
+#: How far earlier estimates are believed, as a share of their stated precision.
+TRUST = 0.7
+#: The measurement has at least this share of the precision that is aimed at.
+LEAST = 0.3
+#: The steps between the numbers of items that the search chooses from.
+STEP, CUTS = 1.15, 16
+#: The largest loss among the rarest items that is put up with, as a share of the target error.
+LOSS, LARGEST_LOSS = 0.5, 0.2
+#: How far the loss found by the search is believed, and how far off it may be after that.
+LOSS_BELIEVED, LOSS_ERROR = 0.75, 0.02
+#: No single item takes more than this part of a ration.
+LARGEST_PART = 0.95
+#: σ comes in steps of this, so that items share samplers.
+SIGMA_STEP = 1.02
+
+
+class Sizes:
+    """A noisy histogram of users by the number of their items."""
+
+    BOUNDS: ClassVar[list[int]] = sorted({math.ceil(2 ** (k / 2)) for k in range(41)})
+
+    def __init__(self, noisy: list[int], sigma: float) -> None:
+        users = np.array(noisy, dtype=np.float64)
+        self.users = np.where(users < 3 * sigma, 0.0, users)
+        uppers = [*self.BOUNDS[1:], self.BOUNDS[-1] * 2]
+        #: The middle of each bin.
+        self.items = np.array(
+            [math.sqrt(low * max(low, high - 1)) for low, high in zip(self.BOUNDS, uppers, strict=True)]
+        )
+
+    def count_per_weight(self) -> float:
+        """How many users an item has for each unit of weight, on average over all pairs."""
+        pairs = float((self.users * self.items).sum())
+        weights = float((self.users * np.sqrt(self.items)).sum())
+        return max(pairs / weights, 1.0) if weights else 1.0
+
+
+@dataclass
+class Found:
+    """The items found, round by round: their noisy weights and what these say of counts."""
+
+    weights: list[Floats] = field(default_factory=list)
+    sigmas: list[float] = field(default_factory=list)
+    counts_per_weight: list[float] = field(default_factory=list)
+
+    def add(self, weights: Floats, sigma: float, sizes: Sizes) -> None:
+        """Add a round."""
+        self.weights.append(weights)
+        self.sigmas.append(sigma)
+        self.counts_per_weight.append(sizes.count_per_weight())
+
+    @property
+    def number(self) -> int:
+        """How many items were found."""
+        return sum(round_.size for round_ in self.weights)
+
+    def rough_counts(self) -> Floats:
+        """Counts guessed from the weights alone, of the right order of magnitude."""
+        return np.maximum(
+            np.concatenate(
+                [w * k for w, k in zip(self.weights, self.counts_per_weight, strict=True)]
+            ),
+            1.0,
+        )
+
+
+@dataclass
+class Beliefs:
+    """What is known of each found item's count, and in which order the items go.
+
+    Attributes:
+        estimates: of the counts.
+        errors: the standard errors of these.
+        order: the items by falling estimate.
+    """
+
+    estimates: Floats
+    errors: Floats
+    order: NDArray[np.int64]
+
+    @staticmethod
+    def coarse_noise(rough: Floats) -> Floats:
+        """σ of the coarse measurement of each item."""
+        return _stepped(COARSE_NOISE * rough)
+
+    @classmethod
+    def from_coarse(cls, found: Found, rough: Floats, coarse: Floats, noise: Floats) -> "Beliefs":
+        """Combine coarse counts with what the weights lead one to expect.
+
+        Among items of one round and similar weight, counts are in proportion to weights but for
+        a spread, which is estimated.
+        """
+        estimates, errors = np.zeros(rough.size), np.zeros(rough.size)
+        start = 0
+        for weights, sigma in zip(found.weights, found.sigmas, strict=True):
+            places = slice(start, start + weights.size)  # falling weights
+            start += weights.size
+            if not weights.size:
+                continue
+            expected = weights * _ratio_along(coarse[places], weights)
+            own = (sigma / weights) ** 2
+            measured = (noise[places] / expected) ** 2
+            misfit = float(np.mean((coarse[places] / expected - 1) ** 2 - measured - own))
+            prior = (np.sqrt(own + max(misfit, 0.05**2)) * expected) ** -2
+            seen = noise[places] ** -2
+            combined = (coarse[places] * seen + expected * prior) / (seen + prior)
+            estimates[places] = np.maximum(combined, 0.3 * expected)
+            errors[places] = (seen + prior) ** -0.5
+        return cls(estimates, errors, np.argsort(-estimates, kind="stable"))
+
+    def sigmas(self, r: float) -> Floats:
+        """σ for the final measurement of each item, to end at the error that is aimed at."""
+        goal = (AIM * r * self.estimates) ** -2
+        needed = np.maximum(goal - TRUST * self.errors**-2, LEAST * goal)
+        return _stepped(needed**-0.5)
+
+    def cuts(self, sigmas: Floats, ration: float) -> list[int]:
+        """The numbers of items, rising, that the search may choose from."""
+        affordable = 1 / (2 * sigmas**2) <= LARGEST_PART * ration
+        most = max(1, int(affordable.sum()))
+        return sorted({math.ceil(most / STEP**step) for step in range(CUTS)})
+
+    @staticmethod
+    def acceptable(r: float) -> float:
+        """The largest relative standard error of an item that is released."""
+        return ACCEPTED * r
+
+    def updated(
+        self, places: NDArray[np.int64], measured: Floats, sigmas: Floats, lost: float
+    ) -> tuple[Floats, Floats]:
+        """Combine with the final measurement, of which a share is known to be lost."""
+        kept = 1 - LOSS_BELIEVED * min(max(lost, 0.0), LARGEST_LOSS)
+        before, now = TRUST * self.errors[places] ** -2, (kept / sigmas) ** 2
+        combined = (self.estimates[places] * before + measured / kept * now) / (before + now)
+        return combined, np.sqrt(1 / (before + now) + (LOSS_ERROR * combined) ** 2)
+
+
+def loss_put_up_with(r: float) -> float:
+    """The largest loss among the rarest items that is put up with (it is corrected)."""
+    return LOSS * r
+
+
+def _ratio_along(counts: Floats, weights: Floats) -> Floats:
+    """Counts per weight among items of similar weight."""
+    parts = max(1, min(8, weights.size // 40))
+    edges = np.linspace(0, weights.size, parts + 1).astype(int)
+    middles = (edges[:-1] + edges[1:]) / 2
+    ratios = [
+        max(float(counts[a:b].sum() / weights[a:b].sum()), 0.2)
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    return np.interp(np.arange(weights.size), middles, ratios)
+
+
+def _stepped(sigmas: Floats) -> Floats:
+    return SIGMA_STEP ** np.floor(np.log(sigmas) / math.log(SIGMA_STEP))
