@@ -33,10 +33,10 @@ def master(tmp_path_factory):
         import pyspark
     except ModuleNotFoundError as error:
         missing(f"the package {error.name} is not installed")
-    from headcount.engines import spark as engine
+    from headcount.engines.spark.start import use_packaged_java
 
     if "JAVA_HOME" not in os.environ:
-        engine._use_packaged_java()
+        use_packaged_java()
     folder = tmp_path_factory.mktemp("cluster")
     home = Path(pyspark.__file__).parent
     env = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}

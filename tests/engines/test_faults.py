@@ -172,10 +172,11 @@ def counting(started, spill, tmp_path, lake):
     sign = tmp_path / "counting"
     read = (
         "from headcount.engines import spark\n"
+        "from headcount.engines.spark.read import as_table\n"
         "def endless(backend, name, form, paths):\n"
         "    numbers = backend._session.read.parquet(*paths)\n"
         "    pairs = numbers.toDF('u').crossJoin(numbers.toDF('i'))\n"
-        "    return spark._as_table(backend, pairs.selectExpr('string(u) u', 'string(i) i'))\n"
+        "    return as_table(backend, pairs.selectExpr('string(u) u', 'string(i) i'))\n"
         "spark.read_path = endless\n"
     )
     confs = ["--spark-conf", "spark.master=local[1]", "--spark-conf"]

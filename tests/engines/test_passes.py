@@ -10,8 +10,8 @@ import pytest
 from headcount.engines import Session
 from headcount.passes import Passes
 from headcount.sources import Request, open_source
+from tests.engines.conftest import ENGINES
 
-ENGINES = ["duckdb", "duckdb file", "sqlite", "polars"]
 UNIT = 1 << 20
 
 # Users with different numbers of items; some rows twice, some NULL.

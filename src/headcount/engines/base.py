@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.engines.guard import running
+from headcount.engines.guard import ANY_FORM, running
 from headcount.engines.session import Session
 from headcount.errors import SourceError
 
@@ -20,7 +20,7 @@ class Engine:
     #: Whether a float can be NaN.
     has_nan = True
     #: What an error says of data that cannot be read: which form it should have.
-    expected = "the contents do not have the form that was expected"
+    expected = ANY_FORM
 
     def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
         self.backend = backend
@@ -71,6 +71,11 @@ class Engine:
         import ibis
 
         return str(ibis.util.gen_name("headcount"))
+
+    def compiled(self, query: Expression) -> str:
+        """Return a query in the engine's SQL, when all that it refers to is there."""
+        self.backend._run_pre_execute_hooks(query)
+        return str(self.backend.compile(query))
 
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query once and keep its rows on the engine until the session ends."""

@@ -64,7 +64,7 @@ class DuckDB(Engine):
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name = self.scratch_name()
-        select = self.backend.compile(query)
+        select = self.compiled(query)
 
         def create() -> Expression:
             con = self.backend.con
@@ -92,6 +92,5 @@ class DuckDB(Engine):
         # As Ibis does it, but for importing pandas, which takes a quarter of a second. The cast
         # leaves no dictionary in the result, which would hold items that are not in it.
         con = self.backend.con
-        self.backend._run_pre_execute_hooks(query)
-        select, schema = self.backend.compile(query), query.schema().to_pyarrow()
+        select, schema = self.compiled(query), query.schema().to_pyarrow()
         return interruptibly(lambda: con.sql(select).to_arrow_table().cast(schema), con.interrupt)

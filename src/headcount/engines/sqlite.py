@@ -40,7 +40,7 @@ class SQLite(Engine):
         """Run a query into a temporary table."""
         import ibis
 
-        name, select = self.scratch_name(), self.backend.compile(query)
+        name, select = self.scratch_name(), self.compiled(query)
         self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"'))
         running(lambda: self.backend.con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'), says)
         return ibis.table(query.schema(), name=name)

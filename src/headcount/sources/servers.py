@@ -38,14 +38,14 @@ def open_server(
 
 def read_with_spark(
     session: Session, name: str, table: str | None, conf: Mapping[str, str]
-) -> tuple[Any, Any]:
-    """Read files or a lake folder with Spark; return an Ibis table and its backend."""
+) -> tuple[Any, Any, str]:
+    """Read files or a lake folder with Spark; return an Ibis table, its backend, and the form."""
     if table is not None:
         raise SourceError("a table goes with a spark:// master; this source is a path")
     spark = module_of("spark")
     form, paths = _files(name)
     backend = spark.connect(session, None, conf)
-    return spark.read_path(backend, name, form, paths), backend
+    return spark.read_path(backend, name, form, paths), backend, form
 
 
 def _files(name: str) -> tuple[str, list[str]]:
