@@ -46,6 +46,13 @@ class Passes:
                 )
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
+    def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
+
+        Use this and not Ibis's own, which goes through floats on most engines.
+        """
+        return self._engine.whole_quotient(dividend, divisor)
+
     def run(self, query: Expression, most_rows: int) -> "pa.Table":
         """Run one pass and return at most so many rows of it."""
         result = self._engine.run(query.limit(most_rows), "the events cannot be aggregated")

@@ -72,6 +72,13 @@ class Engine:
 
         return str(ibis.util.gen_name("headcount"))
 
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
+
+        Ibis's own division goes through floats on most engines.
+        """
+        return dividend // divisor
+
     def compiled(self, query: Expression) -> str:
         """Return a query in the engine's SQL, when all that it refers to is there."""
         self.backend._run_pre_execute_hooks(query)

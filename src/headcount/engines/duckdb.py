@@ -61,6 +61,16 @@ class DuckDB(Engine):
 
         return encode(text)
 
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
+        def divide(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """DuckDB's own, which is its operator //."""
+
+        return divide(dividend, divisor)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name = self.scratch_name()

@@ -157,6 +157,16 @@ class Postgres(Engine):
 
         return convert_to(as_text(text), "UTF8")
 
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "decimal"))
+        def div(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own, of its decimals."""
+
+        return div(dividend, divisor).cast("int64")
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name, select = self.scratch_name(), self.compiled(query)

@@ -47,6 +47,16 @@ class Spark(Engine):
 
         return encode(text, "UTF-8")
 
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
+        def div(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own."""
+
+        return div(dividend, divisor)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query and keep its rows on the executors, without how they were made.
 
