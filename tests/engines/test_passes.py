@@ -166,31 +166,3 @@ def test_a_pass_returns_no_more_rows_than_it_may(engine, on_engine):
     with Session() as session:
         passes = Passes(opened(session, on_engine(engine, table())), "who", ["what"])
         assert passes.run(passes.pairs, most_rows=7).num_rows == 7
-
-
-def test_passes_see_one_snapshot(tmp_path):
-    """A table that changes between passes is not seen to change."""
-    backend = ibis.duckdb.connect(tmp_path / "e.duckdb")
-    backend.con.execute("CREATE TABLE t AS SELECT 'u' AS who, 'a' AS what")
-    with Session() as session:
-        passes = Passes(open_source(session, backend.table("t"), Request()), "who", ["what"])
-        backend.con.execute("INSERT INTO t VALUES ('v', 'b')")
-        assert passes.run(passes.pairs, most_rows=9)["what"].to_pylist() == ["a"]
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_nothing_is_left_on_the_engine(tmp_path, fails):
-    backend = ibis.duckdb.connect(tmp_path / "e.duckdb")
-    backend.con.execute("CREATE TABLE t AS SELECT 'u' AS who, 'a' AS what")
-
-    def names():
-        return backend.con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-
-    before = names()
-    with pytest.raises(ZeroDivisionError) if fails else Session(), Session() as session:
-        passes = Passes(open_source(session, backend.table("t"), Request()), "who", ["what"])
-        passes.public(pa.table({"what": ["a"], "noise": [1]}))
-        assert names() != before
-        if fails:
-            raise ZeroDivisionError
-    assert names() == before

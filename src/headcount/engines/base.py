@@ -77,7 +77,7 @@ class Engine:
 
         Ibis's own division goes through floats on most engines.
         """
-        return dividend // divisor
+        raise self._one_pass_only("whole numbers cannot be divided")
 
     def compiled(self, query: Expression) -> str:
         """Return a query in the engine's SQL, when all that it refers to is there."""
@@ -86,11 +86,14 @@ class Engine:
 
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query once and keep its rows on the engine until the session ends."""
-        raise SourceError(f"methods with several passes do not run on {self.name}; {says}")
+        raise self._one_pass_only(says)
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
         """Put a small public table on the engine until the session ends."""
-        raise SourceError(f"methods with several passes do not run on {self.name}; {says}")
+        raise self._one_pass_only(says)
+
+    def _one_pass_only(self, says: str) -> SourceError:
+        return SourceError(f"{says}: methods with several passes do not run on {self.name}")
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query and return its rows."""

@@ -9,9 +9,13 @@ from headcount.engines.base import Engine, Expression
 from headcount.engines.guard import interruptibly
 from headcount.engines.session import Session
 from headcount.engines.spark.failures import quietly, translated
+from headcount.errors import SettingsError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_ANSI = "spark.sql.ansi.enabled"
 
 
 class Spark(Engine):
@@ -64,6 +68,11 @@ class Spark(Engine):
         read the tables again, which may have changed.
         """
         spark, select = self.backend._session, self.compiled(query)
+        if spark.conf.get(_ANSI) != "true":
+            raise SettingsError(
+                f"{says}: methods with several passes need {_ANSI}=true, with which a sum that is "
+                "too large is an error"
+            )
         frame = translated(
             lambda: self._interruptibly(lambda: spark.sql(select).localCheckpoint()),
             says,
