@@ -39,6 +39,14 @@ class Engine:
         """
         return self.exactly(user)
 
+    def has_value(self, column: Expression) -> Expression:
+        """Return whether a row has an item in a column: one that Python can hold.
+
+        It is decided row by row. An error would be raised only for those among the highest counts,
+        and so tell about them.
+        """
+        return column.notnull()
+
     def exactly(self, column: Expression) -> Expression:
         """Return a column whose values are equal only if they look the same.
 

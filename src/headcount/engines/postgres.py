@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
@@ -138,10 +139,54 @@ def _type(column: Any) -> Any:  # noqa: ANN401
         return dt.unknown
 
 
+# The first day that Python's dates have, and the first that they no longer have.
+_PYTHONS_YEARS = ("0001-01-01", "10000-01-01")
+_MOST_DIGITS = 38  # of Arrow's decimals
+
+
+def _is_text(kind: Any) -> bool:  # noqa: ANN401
+    """Whether decimals may have so many digits that only text shows them all."""
+    return bool(kind.is_decimal()) and (kind.precision is None or kind.precision > _MOST_DIGITS)
+
+
 class Postgres(Engine):
     """PostgreSQL. Collations may take different texts for the same; their bytes are never so."""
 
     compares_bytes = False
+
+    def user_key(self, user: Expression) -> Expression:
+        """Return an id as it is, or text as its bytes; no id reaches Python."""
+        return user if user.type().is_decimal() else self.exactly(user)
+
+    def has_value(self, column: Expression) -> Expression:
+        """Return whether a row has a value that is neither NULL nor beyond Python's years.
+
+        NaN, which a numeric may be too, is more than any number here.
+        """
+        import ibis
+
+        kind = column.type()
+        if kind.is_date() or kind.is_timestamp():
+            first, beyond = (ibis.literal(day).cast(kind) for day in _PYTHONS_YEARS)
+            return (column >= first) & (column < beyond)
+        if kind.is_time():
+            return column < ibis.literal("24:00").cast(kind)
+        if kind.is_decimal() and not _is_text(kind):
+            whole = kind.precision - kind.scale
+            return column < ibis.literal(Decimal(10) ** whole, type=f"decimal({whole + 1}, 0)")
+        return super().has_value(column)
+
+    def exactly(self, column: Expression) -> Expression:
+        """Return a column whose values are equal only if they look the same."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("decimal",), "string"))
+        def trim_scale(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own: 1.50 and 1.5 are equal, and shown as 1.5."""
+
+        if _is_text(column.type()):
+            return self.text_to_bytes(trim_scale(column))
+        return super().exactly(column)
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
