@@ -1,7 +1,6 @@
 """Spark and PostgreSQL from the command line: what they read, refuse and never say."""
 
 import logging
-import os
 import subprocess
 import sys
 import traceback
@@ -12,7 +11,7 @@ import pytest
 
 import headcount as hc
 from tests.conftest import HEADCOUNT, RHO
-from tests.engines.conftest import copied_to_postgres
+from tests.engines.conftest import copied_to_postgres, needs
 
 BUDGET = hc.Budget(rho=20.0)
 OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO]
@@ -294,7 +293,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("url", SECRETS.values(), ids=SECRETS)
 def test_a_password_is_never_said(headcount, tmp_path, url):
-    pytest.importorskip("psycopg") if not os.environ.get("CI") else None
+    needs("psycopg")
     args = ["--table", "t", *OPTIONS, "--output", tmp_path / "o.csv"]
     ran = headcount("release", url, *args)
     assert (ran.code in (2, 4), ran.out) == (True, "")
