@@ -53,17 +53,23 @@ BROKEN = {
     "a column twice": ("e.csv", lines().replace("item", "item,ITEM").replace(",x", ",x,y")),
     "JSON, broken": ("e.jsonl", '{"uid":"u","item":"x"}\n' * 9 + f'{{"uid":"{CANARY}'),
     "JSON, no object": ("e.jsonl", '{"uid":"u","item":"x"}\n' * 9 + f'["{CANARY}"]\n'),
+    "CSV, not UTF-8": ("e.csv", lines(f"{CANARY},\udcff{CANARY}")),
+    "JSON, not UTF-8": ("e.jsonl", '{"uid":"u","item":"\udcff"}\n' * 9),
     "JSON, first line": ("e.jsonl", f'{{"uid":"{CANARY}\n'),
 }
 
 
 @pytest.mark.parametrize(("name", "text"), BROKEN.values(), ids=BROKEN)
-def test_spark_refuses_broken_files_and_quotes_nothing(spark, headcount, tmp_path, name, text):
+def test_spark_refuses_broken_files_and_quotes_nothing(
+    spark, headcount, tmp_path, name, text, request
+):
     path = tmp_path / name
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
     ran = headcount("release", path, *OPTIONS, "--engine", "spark")
     assert (ran.code, ran.out) == (2, "")
     assert CANARY not in ran.err
+    if "field" in request.node.callspec.id:
+        assert "as many fields as the header has" in ran.err
     assert headcount("release", path, *OPTIONS).code == 2
 
 

@@ -23,7 +23,9 @@ _DATA_FAULTS = (
 
 def translated(action: Any, says: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
     """Run an action of Spark; nothing that it says of the data is passed on."""
-    return running(lambda: _without_data(action, says, expected), says, expected)
+    # Also while the error is looked at: what it refers to is asked of Java, and let go of there.
+    with quietly():
+        return running(lambda: _without_data(action, says, expected), says, expected)
 
 
 def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
@@ -32,8 +34,7 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
 
     failure: HeadcountError
     try:
-        with quietly():
-            return action()
+        return action()
     except AnalysisException as error:
         failure = SourceError(f"{says}: Spark refused it ({_condition(error)})")
     except (PySparkException, Py4JError, OSError, EOFError) as error:

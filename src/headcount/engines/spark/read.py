@@ -54,15 +54,25 @@ def read_path(backend: Any, name: str, form: str, paths: Sequence[str]) -> Any: 
     spark = backend._session
     readers = {
         "parquet": lambda: spark.read.parquet(*paths),
-        "csv": lambda: _read_csv(spark, form, paths),
-        "tsv": lambda: _read_csv(spark, form, paths),
-        "json": lambda: _read_json(spark, paths),
+        "csv": lambda: _read_csv(_checked(spark, paths), form, paths),
+        "tsv": lambda: _read_csv(_checked(spark, paths), form, paths),
+        "json": lambda: _read_json(_checked(spark, paths), paths),
         "delta": lambda: spark.read.format(form).load(paths[0]),
         "iceberg": lambda: spark.read.format(form).load(paths[0]),
     }
     return translated(
         lambda: as_table(backend, readers[form]()), f"Spark cannot read {name!r} as {form}"
     )
+
+
+def _checked(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return Spark if the files are UTF-8: its readers of CSV and JSON replace what is not.
+
+    This reads them once more. Lines of text are the one form that Spark leaves as they are.
+    """
+    if spark.read.text(list(paths)).filter("NOT is_valid_utf8(value)").limit(1).count():
+        raise SourceError("a file is not text in UTF-8 to its end")
+    return spark
 
 
 def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
