@@ -94,6 +94,19 @@ def test_spark_reads_parquet(spark, headcount, tmp_path, events, parquet, kind):
     assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err)
 
 
+@pytest.mark.parametrize(("form", "mark"), [("Delta", "_delta_log"), ("Iceberg", "metadata")])
+def test_a_lake_table_is_not_taken_for_its_files(spark, headcount, tmp_path, parquet, form, mark):
+    """It has files with rows that were deleted. Spark knows, with a package it does not bring."""
+    (tmp_path / "lake" / mark).mkdir(parents=True)
+    (tmp_path / "lake" / "part.parquet").write_bytes(parquet.read_bytes())
+    ran = headcount("release", tmp_path / "lake", *OPTIONS)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"is a {form} table; --engine spark reads it" in ran.err
+    ran = headcount("release", tmp_path / "lake", *OPTIONS, "--engine", "spark")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"as {form.lower()}: Spark reads this form only with a package for it" in ran.err
+
+
 def test_the_names_of_folders_are_a_column_of_text(spark, headcount, tmp_path, events):
     for n in (1, 2):
         (tmp_path / f"day=0{n}").mkdir()

@@ -7,7 +7,7 @@ from typing import Any
 
 from headcount.engines import Session, module_of
 from headcount.errors import SourceError
-from headcount.sources.files import KINDS, matching
+from headcount.sources.files import KINDS, lake_of, matching
 
 _POSTGRES = ("postgres://", "postgresql://")
 _SPARK = "spark://"
@@ -54,9 +54,7 @@ def _files(name: str) -> tuple[str, list[str]]:
         return _form_by_name(name), [name]
     path = Path(name).expanduser()
     if path.is_dir():
-        lakes = (("delta", "_delta_log"), ("iceberg", "metadata"))
-        form = next((form for form, mark in lakes if (path / mark).is_dir()), "parquet")
-        return form, [_address(path)]
+        return lake_of(path) or "parquet", [_address(path)]
     form, paths = matching(name)
     if form not in ("parquet", "csv", "tsv", "json"):
         raise SourceError("Spark is used for files and folders here; leave databases to DuckDB")

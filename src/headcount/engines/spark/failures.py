@@ -41,6 +41,11 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
         condition = _condition(error)
         if condition.startswith(_DATA_FAULTS):
             failure = SourceError(f"{says}: {expected} ({condition})")
+        elif condition == "DATA_SOURCE_NOT_FOUND":
+            failure = SourceError(
+                f"{says}: Spark reads this form only with a package for it; name it with "
+                "--spark-conf spark.jars.packages=…"
+            )
         elif condition == "JAVA_GATEWAY_EXITED":
             failure = EngineError(f"{says}: Java does not run it; Spark 4 needs Java 17 or 21")
         elif condition:
