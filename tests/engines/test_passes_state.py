@@ -178,6 +178,24 @@ def test_values_come_back_as_they_were_and_find_their_pairs(engine, name, on_eng
     assert found["n"].to_pylist() == [1] * len(values)
 
 
+def test_no_pair_finds_two_rows_of_a_public_table(tmp_path):
+    """A text that is not UTF-8 comes back as one that looks like another item."""
+    with sqlite3.connect(tmp_path / "e.sqlite") as connection:
+        connection.execute("CREATE TABLE events (who TEXT, what TEXT)")
+        connection.execute("INSERT INTO events VALUES ('u', ?)", ["\\xff"])
+        connection.execute("INSERT INTO events VALUES ('u', CAST(x'ff' AS TEXT)), ('u', 'a')")
+    connection.close()
+    with Session() as session:
+        events = open_source(session, tmp_path / "e.sqlite", Request("events"))
+        passes = Passes(events, "who", ["what"])
+        items = passes.run(passes.pairs.select("what"), most_rows=9)
+        assert sorted(items["what"].to_pylist()) == ["\\xff", "\\xff", "a"]
+        public = passes.public(items.append_column("one", pa.array([1] * len(items))))
+        joined = passes.pairs.join(public, "what")
+        found = passes.run(joined.group_by("what").agg(n=ibis._.one.count()), most_rows=9)
+    assert sorted(found.to_pylist(), key=str) == [{"what": "\\xff", "n": 1}, {"what": "a", "n": 1}]
+
+
 def test_a_block_that_spark_has_lost_is_an_error(spark):
     """It is not read again from a table that may have changed."""
     jvm, rdds = spark._jvm, spark.sparkContext._jsc.getPersistentRDDs
