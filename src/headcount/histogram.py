@@ -94,7 +94,8 @@ def distinct_pairs(
     engines sort for COUNT(DISTINCT).
     """
     table = events.table
-    kept = table.filter(*(table[column].notnull() for column in (user, *items)))
+    has_value = events.engine.has_value
+    kept = table.filter(table[user].notnull(), *(has_value(table[column]) for column in items))
     person = _unlike("user", items)
     exact = {column: events.engine.exactly(kept[column]) for column in items}
     return person, kept.select(**exact, **{person: key(kept[user])}).distinct()
@@ -112,7 +113,8 @@ def top_of_histogram(
     table = histogram.table
     if not table[count].type().is_integer():
         raise SourceError(f"the column {count!r} must hold whole numbers")
-    kept = table.filter(*(table[column].notnull() for column in (count, *items)))
+    has_value = histogram.engine.has_value
+    kept = table.filter(table[count].notnull(), *(has_value(table[column]) for column in items))
     rows = _unlike("rows", items)
     repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
     outside = kept.filter((kept[count] < 0) | (kept[count] > LARGEST_COUNT))
@@ -159,10 +161,16 @@ def _run_top(
 def as_items(events: Events, result: "pa.Table", items: Sequence[str]) -> "pa.Table":
     """Return a result in which text that was grouped by its bytes is text again."""
     for column in set(items) & set(result.column_names):
-        if events.table[column].type().is_string():
+        if not events.table[column].type().is_binary() and _may_be_text(result[column]):
             place = result.column_names.index(column)
             result = result.set_column(place, column, _as_text(result[column]))
     return result
+
+
+def _may_be_text(column: "pa.ChunkedArray") -> bool:
+    import pyarrow as pa
+
+    return any(of(column.type) for of in (pa.types.is_binary, pa.types.is_string))
 
 
 def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":

@@ -38,7 +38,16 @@ class Passes:
         """Put a small table that may be known to all beside the pairs, to join them with.
 
         Its item columns are given as `run` returns them.
+
+        Formal guarantee: if it has all item columns, no pair finds two rows in it, so that no user
+        counts twice for an item.
+
+        Edge cases: texts that are not UTF-8 come out of `run` as backslash escapes, and may look
+        like other items then. Of rows that look the same the first is kept, and a text that is not
+        UTF-8 finds none.
         """
+        if set(self.items) <= set(rows.column_names):
+            rows = _first_of_each(rows, self.items)
         for column in set(self.items) & set(rows.column_names):
             if self.pairs[column].type().is_binary() and not _is_binary(rows[column]):
                 rows = rows.set_column(
@@ -46,10 +55,26 @@ class Passes:
                 )
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
+    def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
+
+        Use this and not Ibis's own, which goes through floats on most engines.
+        """
+        return self._engine.whole_quotient(dividend, divisor)
+
     def run(self, query: Expression, most_rows: int) -> "pa.Table":
         """Run one pass and return at most so many rows of it."""
         result = self._engine.run(query.limit(most_rows), "the events cannot be aggregated")
         return as_items(self._events, result, self.items)
+
+
+def _first_of_each(rows: "pa.Table", items: Sequence[str]) -> "pa.Table":
+    import numpy as np
+
+    keys = rows.select(items).rename_columns([str(n) for n in range(len(items))])
+    numbered = keys.append_column("row", [np.arange(rows.num_rows)])
+    first = numbered.group_by(keys.column_names).aggregate([("row", "min")])
+    return rows.take(first["row_min"])
 
 
 def _is_binary(column: "pa.ChunkedArray") -> bool:

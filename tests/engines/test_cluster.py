@@ -1,5 +1,6 @@
 """A Spark standalone cluster of one master and two workers on this machine."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import RHO
-from tests.engines.conftest import missing
+from tests.engines.conftest import needs
 
 DEADLINE = 60  # for what takes a few seconds
 OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO, "--unsafe-seed", "4"]
@@ -29,14 +30,11 @@ def wait_until(condition, processes=()):
 @pytest.fixture(scope="module")
 def master(tmp_path_factory):
     """Return the address of the master."""
-    try:
-        import pyspark
-    except ModuleNotFoundError as error:
-        missing(f"the package {error.name} is not installed")
-    from headcount.engines import spark as engine
+    pyspark = needs("pyspark")
+    from headcount.engines.spark.start import use_packaged_java
 
     if "JAVA_HOME" not in os.environ:
-        engine._use_packaged_java()
+        use_packaged_java()
     folder = tmp_path_factory.mktemp("cluster")
     home = Path(pyspark.__file__).parent
     env = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -92,6 +90,15 @@ SMALL = {
 }
 
 
+# Each worker has one core, so that each runs one executor; no task begins before both are there.
+BOTH = {
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
+}
+TASK = "SparkListenerTaskEnd"
+LOGGED = {"enabled": "true", "compress": "false", "rolling.enabled": "false"}
+
+
 def confs(**more):
     return [
         part
@@ -113,13 +120,16 @@ def parts(tmp_path_factory, events):
 def test_a_folder_on_a_cluster_is_released_as_on_one_machine(
     master, parts, process, headcount, tmp_path
 ):
-    """Each worker runs an executor; both use what they share, the files of this machine."""
+    """Both workers have something to do; what they share is the files of this machine."""
     here = headcount("release", parts / "*" / "*.parquet", *OPTIONS)
-    there = process(
-        "release", parts, "--engine", "spark", *confs(**{"spark.master": master}), *OPTIONS
-    )
+    logged = {f"spark.eventLog.{key}": value for key, value in LOGGED.items()}
+    conf = confs(**{"spark.master": master, "spark.eventLog.dir": tmp_path, **BOTH, **logged})
+    there = process("release", parts, "--engine", "spark", *conf, *OPTIONS)
     assert (there.code, there.out) == (0, here.out)
     assert there.err == here.err, "Spark is not heard"
+    [log] = tmp_path.iterdir()
+    done = [event for event in map(json.loads, log.open()) if event["Event"] == TASK]
+    assert {event["Task Info"]["Executor ID"] for event in done} == {"0", "1"}
 
 
 def test_a_table_of_the_catalog_of_a_cluster(master, parts, process, headcount, tmp_path):

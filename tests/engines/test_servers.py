@@ -1,7 +1,6 @@
 """Spark and PostgreSQL from the command line: what they read, refuse and never say."""
 
 import logging
-import os
 import subprocess
 import sys
 import traceback
@@ -12,7 +11,7 @@ import pytest
 
 import headcount as hc
 from tests.conftest import HEADCOUNT, RHO
-from tests.engines.conftest import copied_to_postgres
+from tests.engines.conftest import copied_to_postgres, needs
 
 BUDGET = hc.Budget(rho=20.0)
 OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO]
@@ -54,17 +53,23 @@ BROKEN = {
     "a column twice": ("e.csv", lines().replace("item", "item,ITEM").replace(",x", ",x,y")),
     "JSON, broken": ("e.jsonl", '{"uid":"u","item":"x"}\n' * 9 + f'{{"uid":"{CANARY}'),
     "JSON, no object": ("e.jsonl", '{"uid":"u","item":"x"}\n' * 9 + f'["{CANARY}"]\n'),
+    "CSV, not UTF-8": ("e.csv", lines(f"{CANARY},\udcff{CANARY}")),
+    "JSON, not UTF-8": ("e.jsonl", '{"uid":"u","item":"\udcff"}\n' * 9),
     "JSON, first line": ("e.jsonl", f'{{"uid":"{CANARY}\n'),
 }
 
 
 @pytest.mark.parametrize(("name", "text"), BROKEN.values(), ids=BROKEN)
-def test_spark_refuses_broken_files_and_quotes_nothing(spark, headcount, tmp_path, name, text):
+def test_spark_refuses_broken_files_and_quotes_nothing(
+    spark, headcount, tmp_path, name, text, request
+):
     path = tmp_path / name
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
     ran = headcount("release", path, *OPTIONS, "--engine", "spark")
     assert (ran.code, ran.out) == (2, "")
     assert CANARY not in ran.err
+    if "field" in request.node.callspec.id:
+        assert "as many fields as the header has" in ran.err
     assert headcount("release", path, *OPTIONS).code == 2
 
 
@@ -87,6 +92,19 @@ def test_spark_reads_parquet(spark, headcount, tmp_path, events, parquet, kind):
     source = {"file": parquet, "glob": tmp_path / "*" / "*.parquet", "folder": tmp_path}[kind]
     ours = headcount("release", source, *SEEDED, "--engine", "spark")
     assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err)
+
+
+@pytest.mark.parametrize(("form", "mark"), [("Delta", "_delta_log"), ("Iceberg", "metadata")])
+def test_a_lake_table_is_not_taken_for_its_files(spark, headcount, tmp_path, parquet, form, mark):
+    """It has files with rows that were deleted. Spark knows, with a package it does not bring."""
+    (tmp_path / "lake" / mark).mkdir(parents=True)
+    (tmp_path / "lake" / "part.parquet").write_bytes(parquet.read_bytes())
+    ran = headcount("release", tmp_path / "lake", *OPTIONS)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"is a {form} table; --engine spark reads it" in ran.err
+    ran = headcount("release", tmp_path / "lake", *OPTIONS, "--engine", "spark")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"as {form.lower()}: Spark reads this form only with a package for it" in ran.err
 
 
 def test_the_names_of_folders_are_a_column_of_text(spark, headcount, tmp_path, events):
@@ -294,7 +312,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("url", SECRETS.values(), ids=SECRETS)
 def test_a_password_is_never_said(headcount, tmp_path, url):
-    pytest.importorskip("psycopg") if not os.environ.get("CI") else None
+    needs("psycopg")
     args = ["--table", "t", *OPTIONS, "--output", tmp_path / "o.csv"]
     ran = headcount("release", url, *args)
     assert (ran.code in (2, 4), ran.out) == (True, "")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.engines.guard import running
+from headcount.engines.guard import ANY_FORM, running
 from headcount.engines.session import Session
 from headcount.errors import SourceError
 
@@ -20,7 +20,7 @@ class Engine:
     #: Whether a float can be NaN.
     has_nan = True
     #: What an error says of data that cannot be read: which form it should have.
-    expected = "the contents do not have the form that was expected"
+    expected = ANY_FORM
 
     def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
         self.backend = backend
@@ -38,6 +38,14 @@ class Engine:
         by 0 or 1 with a user (privacy/pcr.md). It is never an approximate count.
         """
         return self.exactly(user)
+
+    def has_value(self, column: Expression) -> Expression:
+        """Return whether a row has an item in a column: one that Python can hold.
+
+        It is decided row by row. An error would be raised only for those among the highest counts,
+        and so tell about them.
+        """
+        return column.notnull()
 
     def exactly(self, column: Expression) -> Expression:
         """Return a column whose values are equal only if they look the same.
@@ -72,13 +80,28 @@ class Engine:
 
         return str(ibis.util.gen_name("headcount"))
 
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
+
+        Ibis's own division goes through floats on most engines.
+        """
+        raise self._one_pass_only("whole numbers cannot be divided")
+
+    def compiled(self, query: Expression) -> str:
+        """Return a query in the engine's SQL, when all that it refers to is there."""
+        self.backend._run_pre_execute_hooks(query)
+        return str(self.backend.compile(query))
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query once and keep its rows on the engine until the session ends."""
-        raise SourceError(f"methods with several passes do not run on {self.name}; {says}")
+        raise self._one_pass_only(says)
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
         """Put a small public table on the engine until the session ends."""
-        raise SourceError(f"methods with several passes do not run on {self.name}; {says}")
+        raise self._one_pass_only(says)
+
+    def _one_pass_only(self, says: str) -> SourceError:
+        return SourceError(f"{says}: methods with several passes do not run on {self.name}")
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query and return its rows."""

@@ -61,10 +61,20 @@ class DuckDB(Engine):
 
         return encode(text)
 
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
+        def divide(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """DuckDB's own, which is its operator //."""
+
+        return divide(dividend, divisor)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name = self.scratch_name()
-        select = self.backend.compile(query)
+        select = self.compiled(query)
 
         def create() -> Expression:
             con = self.backend.con
@@ -92,6 +102,5 @@ class DuckDB(Engine):
         # As Ibis does it, but for importing pandas, which takes a quarter of a second. The cast
         # leaves no dictionary in the result, which would hold items that are not in it.
         con = self.backend.con
-        self.backend._run_pre_execute_hooks(query)
-        select, schema = self.backend.compile(query), query.schema().to_pyarrow()
+        select, schema = self.compiled(query), query.schema().to_pyarrow()
         return interruptibly(lambda: con.sql(select).to_arrow_table().cast(schema), con.interrupt)

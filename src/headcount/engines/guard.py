@@ -37,8 +37,8 @@ _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "Ope
 _OUT_OF_MEMORY = ("OutOfMemoryException", "MemoryError")
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
-
-_ANY_FORM = "the contents do not have the form that was expected"
+#: What an error says of data that cannot be read, if nothing more is known of its form.
+ANY_FORM = "the contents do not have the form that was expected"
 
 
 def opening(action: Callable[[], _Result], says: str) -> _Result:
@@ -46,7 +46,7 @@ def opening(action: Callable[[], _Result], says: str) -> _Result:
     return _guarded(action, lambda error: SourceError(f"{says}{_about_schema(error)}"))
 
 
-def running(action: Callable[[], _Result], says: str, expected: str = _ANY_FORM) -> _Result:
+def running(action: Callable[[], _Result], says: str, expected: str = ANY_FORM) -> _Result:
     """Run what reads data; nothing of what it raises is passed on.
 
     Args:
@@ -103,7 +103,7 @@ def _about_schema(error: Exception) -> str:
     if kind in _SCHEMA_FAULTS:
         return f": {str(error).splitlines()[0]}"
     if kind in _DATA_FAULTS:
-        return ": the contents do not have the form that was expected"
+        return f": {ANY_FORM}"
     return f" ({kind})"
 
 

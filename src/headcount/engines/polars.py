@@ -1,11 +1,13 @@
 """Polars, with its streaming engine."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.guard import opening, running
+from headcount.engines.duckdb import DuckDB, connect
+from headcount.engines.guard import opening
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
@@ -25,18 +27,30 @@ def read_files(kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401 (Ibis h
 
 
 class Polars(Engine):
-    """Polars. It keeps all of its working state in memory."""
+    """Polars. It keeps all of its working state in memory.
+
+    Between passes it is DuckDB that keeps the pairs: through Ibis, Polars has no windows, and its
+    sums of integers begin again below 0 where they grow too large.
+    """
+
+    @cached_property
+    def _keeper(self) -> DuckDB:
+        return DuckDB(connect(self.session), self.session)
+
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        return self._keeper.whole_quotient(dividend, divisor)
 
     def materialise(self, query: Expression, says: str) -> Expression:
-        """Run a query into a data frame that stays in memory."""
+        """Run a query and give its rows to DuckDB."""
         return self.upload(self.run(query, says), says)
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
-        """Keep a table in memory."""
-        name = self.scratch_name()
-        self.session.at_end(lambda: self.backend.drop_table(name, force=True))
-        return running(lambda: self.backend.create_table(name, rows), says)
+        """Give a table to DuckDB."""
+        return self._keeper.upload(rows, says)
 
     def fetch(self, query: Expression) -> "pa.Table":
-        """Run a query on the streaming engine."""
+        """Run a query on the streaming engine, or on what DuckDB keeps."""
+        if query.get_backend() is not self.backend:
+            return self._keeper.fetch(query)
         return self.backend.to_pyarrow(query, engine="streaming")

@@ -1,5 +1,6 @@
 """SQLite, through the module of Python's own library."""
 
+import operator
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ class SQLite(Engine):
         """Run a query into a temporary table."""
         import ibis
 
-        name, select = self.scratch_name(), self.backend.compile(query)
+        name, select = self.scratch_name(), self.compiled(query)
         self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"'))
         running(lambda: self.backend.con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'), says)
         return ibis.table(query.schema(), name=name)
@@ -62,6 +63,19 @@ class SQLite(Engine):
         self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"'))
         running(copy, says)
         return ibis.table(ibis.memtable(rows).schema(), name=name)
+
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
+        def headcount_quotient(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Python's own: SQLite's is an operator that Ibis makes one of floats."""
+
+        self.backend.con.create_function(
+            "headcount_quotient", 2, operator.floordiv, deterministic=True
+        )
+        return headcount_quotient(dividend, divisor)
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""

@@ -14,7 +14,7 @@ KINDS |= {".db": "database"}  # of either engine; its first bytes say which
 _MAGIC = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\0"), "parquet": (0, b"PAR1")}
 _GZIP = b"\x1f\x8b"
 _TEXT = ("csv", "tsv", "json")
-
+_LAKES = (("delta", "_delta_log"), ("iceberg", "metadata"))
 
 _HINTS = {
     "json": ": it needs one object on each line (JSON lines), in UTF-8",
@@ -46,11 +46,18 @@ def matching(name: str) -> tuple[str, list[Path]]:
     return kinds.pop(), paths
 
 
+def lake_of(folder: Path) -> str | None:
+    """Return the form of a lake table that is a folder with more than Parquet in it."""
+    return next((form for form, mark in _LAKES if (folder / mark).is_dir()), None)
+
+
 def _kind(path: Path) -> str:
     kind = KINDS.get(
         path.with_suffix("").suffix.lower() if is_gzipped(path) else path.suffix.lower()
     )
     if path.is_dir():
+        if lake := lake_of(path):  # some of its files are not part of it any more
+            raise SourceError(f"{str(path)!r} is a {lake.title()} table; --engine spark reads it")
         raise SourceError(f"{str(path)!r} is a folder; name its files, for instance with a glob")
     if kind is None or (is_gzipped(path) and kind not in _TEXT):
         known = ", ".join(sorted(KINDS))

@@ -83,8 +83,10 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
     if request.engine == "spark":
         if request.sql is not None:
             raise SourceError("SQL goes with a database; give Spark a path or a table")
-        table, backend = read_with_spark(session, name, request.table, request.spark_conf)
-        return Events(table, engine_for(backend, session))
+        table, backend, form = read_with_spark(session, name, request.table, request.spark_conf)
+        engine = engine_for(backend, session)
+        engine.expected = EXPECTED.get(form, engine.expected)
+        return Events(table, engine)
     if request.spark_conf:
         raise SettingsError("settings of Spark go with the engine spark or a spark:// master")
     if re.match(r"\w[\w+.-]+://", name):  # not repeated: a password may stand in it

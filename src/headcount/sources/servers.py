@@ -7,7 +7,7 @@ from typing import Any
 
 from headcount.engines import Session, module_of
 from headcount.errors import SourceError
-from headcount.sources.files import KINDS, matching
+from headcount.sources.files import KINDS, lake_of, matching
 
 _POSTGRES = ("postgres://", "postgresql://")
 _SPARK = "spark://"
@@ -38,14 +38,14 @@ def open_server(
 
 def read_with_spark(
     session: Session, name: str, table: str | None, conf: Mapping[str, str]
-) -> tuple[Any, Any]:
-    """Read files or a lake folder with Spark; return an Ibis table and its backend."""
+) -> tuple[Any, Any, str]:
+    """Read files or a lake folder with Spark; return an Ibis table, its backend, and the form."""
     if table is not None:
         raise SourceError("a table goes with a spark:// master; this source is a path")
     spark = module_of("spark")
     form, paths = _files(name)
     backend = spark.connect(session, None, conf)
-    return spark.read_path(backend, name, form, paths), backend
+    return spark.read_path(backend, name, form, paths), backend, form
 
 
 def _files(name: str) -> tuple[str, list[str]]:
@@ -54,9 +54,7 @@ def _files(name: str) -> tuple[str, list[str]]:
         return _form_by_name(name), [name]
     path = Path(name).expanduser()
     if path.is_dir():
-        lakes = (("delta", "_delta_log"), ("iceberg", "metadata"))
-        form = next((form for form, mark in lakes if (path / mark).is_dir()), "parquet")
-        return form, [_address(path)]
+        return lake_of(path) or "parquet", [_address(path)]
     form, paths = matching(name)
     if form not in ("parquet", "csv", "tsv", "json"):
         raise SourceError("Spark is used for files and folders here; leave databases to DuckDB")

@@ -1,0 +1,148 @@
+"""Spark as an engine: what it runs, and how that is ended and cleaned up."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from headcount.engines.base import Engine, Expression
+from headcount.engines.guard import interruptibly
+from headcount.engines.session import Session
+from headcount.engines.spark.failures import quietly, translated
+from headcount.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_ANSI = "spark.sql.ansi.enabled"
+
+
+class Spark(Engine):
+    """Spark. Since version 4 a column may have a collation, as in PostgreSQL."""
+
+    compares_bytes = False
+
+    def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
+        super().__init__(backend, session)
+        for undo in getattr(backend, "headcount_undo", ()):
+            session.at_end(partial(_undo, undo))
+
+    def user_key(self, user: Expression) -> Expression:
+        """Return Spark's own 64-bit hash of an id."""
+        import ibis
+
+        if user.type().is_integer():
+            return user
+
+        @ibis.udf.scalar.builtin(signature=((self.exactly(user).type(),), "int64"))
+        def xxhash64(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own."""
+
+        return xxhash64(self.exactly(user))
+
+    def text_to_bytes(self, text: Expression) -> Expression:
+        """Return text as its bytes in UTF-8."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string", "string"), "binary"))
+        def encode(value, charset):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own."""
+
+        return encode(text, "UTF-8")
+
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
+        def div(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own."""
+
+        return div(dividend, divisor)
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query and keep its rows on the executors, without how they were made.
+
+        A block of them that is lost with its executor is an error then. With `cache`, Spark would
+        read the tables again, which may have changed.
+        """
+        spark, select = self.backend._session, self.compiled(query)
+        if spark.conf.get(_ANSI) != "true":
+            raise SettingsError(
+                f"{says}: methods with several passes need {_ANSI}=true, with which a sum that is "
+                "too large is an error"
+            )
+        frame = translated(
+            lambda: self._interruptibly(lambda: spark.sql(select).localCheckpoint()),
+            says,
+            self.expected,
+        )
+        self.session.at_end(partial(_undo, lambda: _drop_blocks(frame)))
+        return self._viewed(frame, says)
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Let Spark send a table of this process to the tasks that need it."""
+        spark = self.backend._session
+        return self._viewed(translated(lambda: spark.createDataFrame(rows), says), says)
+
+    def _viewed(self, frame: Any, says: str) -> Expression:  # noqa: ANN401
+        name = self.scratch_name()
+        drop = self.backend._session.catalog.dropTempView
+        self.session.at_end(partial(_undo, lambda: drop(name)))
+
+        def view() -> Expression:
+            frame.createTempView(name)
+            return self.backend.table(name)
+
+        return translated(view, says)
+
+    def fetch(self, query: Expression) -> "pa.Table":
+        """Run a query so that Ctrl-C ends it, and only it."""
+        spark, select = self.backend._session, self.compiled(query)
+        rows = self._interruptibly(lambda: spark.sql(select).toArrow())
+        return rows.cast(query.schema().to_pyarrow())
+
+    def _interruptibly(self, action: Callable[[], Any]) -> Any:  # noqa: ANN401
+        spark = self.backend._session
+        tag = self.scratch_name()
+
+        # Of the context, not the session: the session's own waits until the last task has seen
+        # that it is cancelled, which may take as long as the query.
+        jobs = spark if _is_remote(spark) else spark.sparkContext
+
+        def run() -> Any:  # noqa: ANN401
+            (spark.addTag if jobs is spark else jobs.addJobTag)(tag)
+            if jobs is not spark:
+                jobs.setInterruptOnCancel(True)
+            try:
+                return action()
+            finally:
+                with suppress(Exception):  # Spark may be gone
+                    (spark.removeTag if jobs is spark else jobs.removeJobTag)(tag)
+
+        def interrupt() -> None:
+            with suppress(Exception):
+                (spark.interruptTag if jobs is spark else jobs.cancelJobsWithTag)(tag)
+
+        return interruptibly(run, interrupt)
+
+    def run(self, query: Expression, says: str) -> "pa.Table":
+        """Run a query; ``says`` begins the error if it fails."""
+        return translated(lambda: self.fetch(query), says, self.expected)
+
+
+def _drop_blocks(frame: Any) -> None:  # noqa: ANN401
+    """Free what `localCheckpoint` keeps; Spark itself does so when Java collects garbage."""
+    if not _is_remote(frame.sparkSession):  # there the server does so when the frame is gone
+        frame._jdf.queryExecution().analyzed().rdd().unpersist(False)
+
+
+def _is_remote(spark: Any) -> bool:  # noqa: ANN401
+    """Whether a session is one of Spark Connect, which has no context."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def _undo(action: Any) -> None:  # noqa: ANN401
+    with quietly(), suppress(Exception):  # Spark may be gone
+        action()

@@ -1,0 +1,109 @@
+"""Spark's failures, which quote data, as ours, which do not; and Spark kept from logging them."""
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from headcount.engines.guard import ANY_FORM, running
+from headcount.errors import EngineError, HeadcountError, SourceError
+
+# Conditions of Spark that say the data, not the machine, is at fault.
+_DATA_FAULTS = (
+    "CANNOT_READ_FILE",
+    "CAST_",
+    "FAILED_READ_FILE",
+    "INVALID_INPUT",
+    "MALFORMED_",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
+)
+
+
+def translated(action: Any, says: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
+    """Run an action of Spark; nothing that it says of the data is passed on."""
+    # Also while the error is looked at: what it refers to is asked of Java, and let go of there.
+    with quietly():
+        return running(lambda: _without_data(action, says, expected), says, expected)
+
+
+def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
+    from py4j.protocol import Py4JError
+    from pyspark.errors import AnalysisException, PySparkException
+
+    failure: HeadcountError
+    try:
+        return action()
+    except AnalysisException as error:
+        failure = SourceError(f"{says}: Spark refused it ({_condition(error)})")
+    except (PySparkException, Py4JError, OSError, EOFError) as error:
+        condition = _condition(error)
+        if condition.startswith(_DATA_FAULTS):
+            failure = SourceError(f"{says}: {expected} ({condition})")
+        elif condition == "DATA_SOURCE_NOT_FOUND":
+            failure = SourceError(
+                f"{says}: Spark reads this form only with a package for it; name it with "
+                "--spark-conf spark.jars.packages=…"
+            )
+        elif condition == "JAVA_GATEWAY_EXITED":
+            failure = EngineError(f"{says}: Java does not run it; Spark 4 needs Java 17 or 21")
+        elif condition:
+            failure = EngineError(f"{says}: Spark failed ({condition})")
+        else:
+            failure = EngineError(f"{says}: the Spark application has ended or was lost")
+    raise failure
+
+
+def _condition(error: Exception) -> str:
+    """Return Spark's name for an error, which is one of a list; nothing if Spark is gone."""
+    names: list[str] = []
+    if not hasattr(error, "java_exception") and not hasattr(error, "getCondition"):
+        return ""  # of the connection with Java, which has broken
+    with suppress(Exception):
+        cause: Any = getattr(error, "java_exception", error)
+        while cause is not None:
+            names.append(_name(cause))
+            inner = getattr(cause, "_cause", None)  # of Python's, or of Java's own
+            cause = inner if isinstance(cause, Exception) else cause.getCause()
+    at_fault = (name for name in names if name.startswith(_DATA_FAULTS))
+    return next(at_fault, names[0] if names else "")
+
+
+def _name(error: Any) -> str:  # noqa: ANN401
+    condition = None
+    with suppress(Exception):  # not all of Java's have one
+        condition = error.getCondition()
+    if condition and re.fullmatch(r"[A-Z0-9_.]+", condition):
+        return str(condition)
+    if isinstance(error, Exception):
+        return type(error).__name__
+    return str(error.getClass().getSimpleName())
+
+
+# pyspark logs an error before it raises it, to stderr, with the value that was at fault; py4j,
+# through which it speaks with Java, logs to the root that Java is gone.
+_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_lock = threading.Lock()
+_quiet: list[None] = []  # one for each that asks for it, of any thread
+
+
+def _is_wanted(record: logging.LogRecord) -> bool:
+    return not _quiet or (record.name not in _LOGGERS and "py4j" not in record.pathname)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep pyspark from logging errors."""
+    from pyspark.logger import PySparkLogger
+
+    with _lock:
+        _quiet.append(None)
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).addFilter(_is_wanted)
+        logging.getLogger().addFilter(_is_wanted)
+    try:
+        yield
+    finally:
+        with _lock:
+            _quiet.pop()

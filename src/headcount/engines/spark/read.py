@@ -1,0 +1,117 @@
+"""What Spark reads: data frames, tables of a catalog, files and lake folders."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headcount.engines.spark.failures import translated
+from headcount.engines.spark.start import through_ibis
+from headcount.errors import SourceError
+
+# Everything is text, and its form is fixed, as DuckDB's reader has it: see sources/text.py. A
+# line with a field too many or too few is an error, which needs all of its columns read.
+_CSV: dict[str, Any] = {
+    "header": True,
+    "inferSchema": False,
+    "multiLine": True,
+    "quote": '"',
+    "escape": '"',
+    "nullValue": "\0NULL\0",  # what is not there; not what is there and empty
+    "emptyValue": "",
+    "mode": "FAILFAST",
+    "columnPruning": False,
+    "unescapedQuoteHandling": "RAISE_ERROR",
+}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def read_frame(frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return a Spark data frame as an Ibis table, and its backend."""
+    says = "this Spark data frame cannot be read"
+    backend = translated(lambda: through_ibis(frame.sparkSession), says)
+    return translated(lambda: as_table(backend, frame), says), backend
+
+
+def as_table(backend: Any, frame: Any) -> Any:  # noqa: ANN401
+    """Return a data frame as an Ibis table, by a temporary view that `Spark` drops."""
+    import ibis
+
+    name = ibis.util.gen_name("headcount")
+    frame.createOrReplaceTempView(name)
+    backend.headcount_undo.append(lambda: frame.sparkSession.catalog.dropTempView(name))
+    return backend.table(name)
+
+
+def read_table(backend: Any, name: str) -> Any:  # noqa: ANN401
+    """Return a table of the catalog; the name is as in Spark's SQL: ``catalog.schema.`table```."""
+    spark = backend._session
+    return translated(
+        lambda: as_table(backend, spark.table(name)), f"there is no table {name!r} to read"
+    )
+
+
+def read_path(backend: Any, name: str, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return files of one form, or a lake folder, as an Ibis table."""
+    spark = backend._session
+    readers = {
+        "parquet": lambda: spark.read.parquet(*paths),
+        "csv": lambda: _read_csv(_checked(spark, paths), form, paths),
+        "tsv": lambda: _read_csv(_checked(spark, paths), form, paths),
+        "json": lambda: _read_json(_checked(spark, paths), paths),
+        "delta": lambda: spark.read.format(form).load(paths[0]),
+        "iceberg": lambda: spark.read.format(form).load(paths[0]),
+    }
+    return translated(
+        lambda: as_table(backend, readers[form]()), f"Spark cannot read {name!r} as {form}"
+    )
+
+
+def _checked(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return Spark if the files are UTF-8: its readers of CSV and JSON replace what is not.
+
+    This reads them once more. Lines of text are the one form that Spark leaves as they are.
+    """
+    if spark.read.text(list(paths)).filter("NOT is_valid_utf8(value)").limit(1).count():
+        raise SourceError("a file is not text in UTF-8 to its end")
+    return spark
+
+
+def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Read text with the columns of the first line, as sources/text.py does."""
+    import csv
+
+    first = (_first_line(spark, paths) or "").removeprefix("\ufeff")
+    names = next(csv.reader([first], delimiter=_DELIMITERS[form]), [])
+    if not names:
+        raise SourceError("a file does not begin with a line of column names")
+    # A column without a name cannot be asked for, but it has to be called something.
+    names = [name or f"column{n}" for n, name in enumerate(names)]
+    if len({name.casefold() for name in names}) < len(names):
+        raise SourceError(
+            "a column name stands twice in the first line; upper and lower case count as the same"
+        )
+    reader = spark.read.options(sep=_DELIMITERS[form], enforceSchema=len(paths) == 1, **_CSV)
+    return reader.csv(list(paths), schema=_all_text(names))
+
+
+def _read_json(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
+    """Read lines of JSON as text, with the columns of the first, as sources/text.py does."""
+    import json
+
+    try:
+        found = json.loads(_first_line(spark, paths) or "")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise SourceError("JSON needs one object on each line, with all keys in the first")
+    return spark.read.json(list(paths), schema=_all_text(list(found)), mode="FAILFAST")
+
+
+def _first_line(spark: Any, paths: Sequence[str]) -> str | None:  # noqa: ANN401
+    row = spark.read.text(paths[0]).filter("trim(value) <> ''").first()
+    return row and str(row[0])
+
+
+def _all_text(names: Sequence[str]) -> Any:  # noqa: ANN401
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    return StructType([StructField(name, StringType()) for name in names])
