@@ -55,6 +55,10 @@ class Passes:
                 )
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
+    def keep(self, query: Expression) -> Expression:
+        """Run a query once and keep its rows on the engine until the session ends."""
+        return self._engine.materialise(query, "the events cannot be aggregated")
+
     def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
         """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
 

@@ -54,57 +54,58 @@ def counts_at_ranks(
     return dict(zip(ranks, noisy, strict=True))
 
 
-def choose_k_bar(seen: dict[int, int], settings: Settings, budget: Budget) -> int:
-    """Return the rank, of those that were looked at, which promises the lowest last count.
+class Falling:
+    """A histogram that falls as a power of the rank between noisy counts at a few ranks."""
 
-    Post-processing. For each k̄ the count H at which the budget ends is estimated from a
-    histogram that falls as a power of the rank between the noisy counts, with what an item of H
-    users costs: (Λ·H/(H−c))²/8 for the pick and the rest for its noisy count.
-    """
-    if not seen:
-        return settings.k_bar
-    falling = _falling(seen)
-    options = [rank for rank in seen if rank >= SMALLEST_K_BAR]
-    return min(options, key=lambda k_bar: (_last_count(k_bar, falling, settings, budget), k_bar))
+    def __init__(self, seen: dict[int, int]) -> None:
+        self._logs: list[tuple[float, float]] = []
+        lowest = math.inf
+        for rank in sorted(seen):
+            lowest = max(min(lowest, float(seen[rank])), 0.5)
+            self._logs.append((math.log(rank), math.log(lowest)))
+
+    def count_at(self, rank: float) -> float:
+        """The count at a rank."""
+        x = math.log(rank)
+        for (left, high), (right, low) in pairwise(self._logs):
+            if x <= right:
+                # Towards the very top it goes on rising at the slope of the first stretch.
+                return math.exp(high + (x - left) / (right - left) * (low - high))
+        return math.exp(self._logs[-1][1])
 
 
 #: Ranks below this only show how the histogram falls.
 SMALLEST_K_BAR = 10_000
+#: The steps in which ranks are gone through.
+STEP = 1.05
 
 
-def _falling(seen: dict[int, int]) -> list[tuple[float, float]]:
-    """The noisy counts as (rank, count) with counts that fall and stay above 0."""
-    points, lowest = [], math.inf
-    for rank in sorted(seen):
-        lowest = max(min(lowest, float(seen[rank])), 0.5)
-        points.append((float(rank), lowest))
-    return points
+def choose_k_bar(seen: dict[int, int], settings: Settings, budget: Budget) -> tuple[int, int]:
+    """Return k̄, of the ranks looked at, and the number of items that it promises.
+
+    Post-processing: for each k̄ an item of H users costs (Λ·H/(H−c))²/8 for the pick and the
+    rest for its noisy count, and the budget ends somewhere.
+    """
+    if not seen:
+        return settings.k_bar, 0
+    falling = Falling(seen)
+    options = [rank for rank in seen if rank >= SMALLEST_K_BAR]
+    promised = {k_bar: _items_for(k_bar, falling, settings, budget) for k_bar in options}
+    k_bar = max(options, key=lambda option: (promised[option], -option))
+    return k_bar, promised[k_bar]
 
 
-def _count_at(rank: float, points: list[tuple[float, float]]) -> float:
-    x = math.log(rank)
-    for (left, high), (right, low) in pairwise(points):
-        if rank <= right:
-            share = (x - math.log(left)) / (math.log(right) - math.log(left))
-            return math.exp(math.log(high) + share * (math.log(low) - math.log(high)))
-    return points[-1][1]
-
-
-def _last_count(
-    k_bar: int, points: list[tuple[float, float]], settings: Settings, budget: Budget
-) -> float:
-    cutoff = dict(points)[float(k_bar)]
+def _items_for(k_bar: int, falling: Falling, settings: Settings, budget: Budget) -> int:
+    cutoff = falling.count_at(k_bar)
     log_ratio = math.log(k_bar / delta_star(settings, budget))
     measuring = 1 / (2 * (settings.noise * settings.r / SIGMAS_WITHIN_TARGET) ** 2)
-    spent, before, rank = 0.0, 0.0, 1.0
-    count = _count_at(rank, points)
+    spent, before, rank = 0.0, 0, 1
     while rank < k_bar:
-        count = _count_at(rank, points)
-        above = count - cutoff
+        above = falling.count_at(rank) - cutoff
         if above <= 0:
             break
         spent += (rank - before) * (log_ratio**2 / 8 + measuring) / above**2
         if spent > budget.rho:
             break
-        before, rank = rank, rank * 1.1
-    return count
+        before, rank = rank, max(rank + 1, int(rank * STEP))
+    return before

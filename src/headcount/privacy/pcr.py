@@ -49,6 +49,8 @@ def private_count_release(
     budget: Budget,
     entropy: Entropy,
     on_level: Callable[[int], None] = lambda number: None,
+    privacy_filter: PrivacyFilter | None = None,
+    k_bar: int | None = None,
 ) -> ReleasedCounts:
     """Release as many candidates as the budget allows, each with a noisy count.
 
@@ -66,10 +68,14 @@ def private_count_release(
         budget: what may be spent.
         entropy: where noise comes from.
         on_level: called with the number of each level before it runs, which may be shown.
+        privacy_filter: if part of the budget has been spent already; the rest is used.
+        k_bar: if it has been chosen already, from what was released.
     """
-    privacy_filter = PrivacyFilter(Cost(budget.rho_for_filter, budget.delta_selection))
-    seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
-    k_bar = choose_k_bar(seen, settings, budget)
+    if privacy_filter is None:
+        privacy_filter = PrivacyFilter(Cost(budget.rho_for_filter, budget.delta_selection))
+    if k_bar is None:
+        seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
+        k_bar, _ = choose_k_bar(seen, settings, budget)
     candidates = Candidates.from_top(top, k_bar, floor)
     alive = np.ones(candidates.counts.size, dtype=np.bool_)
     positions: list[int] = []

@@ -29,11 +29,12 @@ MOST_ITEMS = 2**12
 #: Weights below this many σ are not looked at, and the threshold is higher by as much.
 LOOKED_AT = Fraction(1, 4)
 
-# Shares of ρ. What is not listed is for the counts themselves.
+# Shares of ρ; the last is for the counts themselves.
 SIZES = Fraction(3, 1000)
 DISCOVERIES = (Fraction(8, 100), Fraction(20, 100))
 COARSE = Fraction(8, 100)
 SEARCH = Fraction(6, 100)
+FINAL = 1 - len(DISCOVERIES) * SIZES - sum(DISCOVERIES) - COARSE - SEARCH
 #: How often the search for the last rank may ask.
 SEARCH_STEPS = 5
 
@@ -83,7 +84,7 @@ def rationed_release(
         privacy_filter: if part of the budget has been spent; the rest is used.
     """
     total = Cost(budget.rho_for_filter, budget.delta_selection)
-    asking = _Asking(population, entropy, privacy_filter or PrivacyFilter(total))
+    asking = Asking(population, entropy, privacy_filter or PrivacyFilter(total))
     rho, delta = asking.filter.left.rho, asking.filter.left.delta
     found = Found()
     for number, share in enumerate(DISCOVERIES, 1):
@@ -122,7 +123,7 @@ def rationed_release(
     return _released(beliefs, kept, measured, sigmas, lost, r, asking.filter.spent)
 
 
-class _Asking:
+class Asking:
     """Questions to the population, each paid for before it is asked."""
 
     def __init__(self, population: Population, entropy: Entropy, filter_: PrivacyFilter) -> None:
