@@ -42,16 +42,17 @@ class Dataset:
 
         Codes that nobody uses vanish. Ties between items are broken by their codes.
         """
-        pairs = np.unique(users.astype(np.int64) << 32 | items)
-        kept_users, dense_users = np.unique(pairs >> 32, return_inverse=True)
-        counts = np.bincount(pairs & 0xFFFFFFFF)
-        by_count = np.argsort(-counts, kind="stable")
+        pairs = np.sort(users.astype(np.int64) << 32 | items)
+        pairs = pairs[_starts(pairs)]  # np.unique hashes, which takes ten times as long
+        person, thing = pairs >> 32, pairs & 0xFFFFFFFF
+        dense_users = (np.cumsum(_starts(person)) - 1).astype(np.int32)
+        counts = np.bincount(thing)
         rank = np.empty(counts.size, dtype=np.int32)
-        rank[by_count] = np.arange(counts.size, dtype=np.int32)
+        rank[np.argsort(-counts, kind="stable")] = np.arange(counts.size, dtype=np.int32)
         return cls(
-            dense_users.astype(np.int32),
-            rank[pairs & 0xFFFFFFFF],
-            kept_users.size,
+            dense_users,
+            rank[thing],
+            int(dense_users[-1]) + 1 if pairs.size else 0,
             int(np.count_nonzero(counts)),
         )
 
@@ -65,6 +66,11 @@ class Dataset:
         """How many items each user has."""
         edges = np.searchsorted(self.users, np.arange(self.number_of_users + 1, dtype=np.int32))
         return np.diff(edges)
+
+    @property
+    def most_items(self) -> int:
+        """What the user with the most items has."""
+        return int(self.items_per_user.max(initial=0))
 
     def percentile(self, percent: float) -> int:
         """Return the true percentile of items per user, among the users that have any."""
@@ -112,6 +118,13 @@ class Dataset:
         if not users.size:
             return cls(users, items, 0, 0)
         return cls(users, items, int(users[-1]) + 1, int(items.max()) + 1)
+
+
+def _starts(rising: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return where a new value begins."""
+    first = np.ones(rising.size, dtype=np.bool_)
+    first[1:] = rising[1:] != rising[:-1]
+    return first
 
 
 def read_dataset(

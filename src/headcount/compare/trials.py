@@ -41,15 +41,19 @@ class Outcome:
         return asdict(self)
 
 
-def standard_methods(dataset: Dataset, selection: str = "weighted") -> list[Method]:
-    """Return the methods of the paper's figures, and thresholding where its bound is small."""
+def standard_methods(most_items: int, selection: str = "weighted") -> list[Method]:
+    """Return the methods of the paper's figures, and thresholding where its bound is small.
+
+    Args:
+        most_items: what the user with the most items has.
+        selection: how Plume finds items.
+    """
     methods: list[Method] = [PrivateCountRelease("pcr-paper"), PrivateCountRelease("pcr")]
     for percentile in (95, 99):
         plume = Plume(percentile, selection)
         methods += [plume, WithThreshold(plume)]
-    most = int(dataset.items_per_user.max(initial=0))
-    if 1 <= most <= SMALL_BOUND:
-        methods += [Thresholding(most, "gaussian"), Thresholding(most, "laplace")]
+    if 1 <= most_items <= SMALL_BOUND:
+        methods += [Thresholding(most_items, "gaussian"), Thresholding(most_items, "laplace")]
     return methods
 
 
