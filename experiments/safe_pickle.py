@@ -42,7 +42,7 @@ def read_text_frame(path: Path, column: str) -> list[Any]:
     import pandas as pd
     from pandas.compat import pickle_compat
 
-    class Careful(pickle_compat.Unpickler):
+    class Careful(pickle_compat.Unpickler):  # type: ignore[misc]
         """Knows pandas' older names, and refuses what is not on the list."""
 
         def find_class(self, module: str, name: str) -> Any:

@@ -165,4 +165,5 @@ def _codes(column: "pa.ChunkedArray") -> Codes:
         raise SourceError("a column holds values without an order; cast it to text") from None
     place = np.empty(order.size, dtype=np.int32)
     place[order] = np.arange(order.size, dtype=np.int32)
-    return place[encoded.indices.to_numpy(zero_copy_only=False)]
+    codes: Codes = place[encoded.indices.to_numpy(zero_copy_only=False)]
+    return codes

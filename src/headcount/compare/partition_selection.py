@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headcount.compare.dataset import Dataset
 from headcount.compare.thresholds import gaussian_sigma, gaussian_threshold, weighted_threshold
 
-#: From data in which nobody has more than m items, m, ρ, δ and a generator to which items are found.
+#: From data in which nobody has more than m items, m, ρ, δ and a generator: which items are found.
 PartitionSelection: TypeAlias = Callable[
     [Dataset, int, float, float, np.random.Generator], NDArray[np.bool_]
 ]
@@ -44,7 +44,7 @@ def weighted_gaussian(
 def sips(
     bounded: Dataset, most: int, rho: float, delta: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Rounds of the weighted Gaussian, each without the items found before (DP-SIPS).
+    """Run rounds of the weighted Gaussian, each without the items found before (DP-SIPS).
 
     Swanberg, Desfontaines, Haney 2023. What a user spreads over items that were found is free for
     their other items in the next round.

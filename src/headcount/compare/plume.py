@@ -25,16 +25,19 @@ class Plume:
     Attributes:
         percentile: of items per user, the bounds m (all items) and m' (items found).
         selection: how the items are found, a name of ``SELECTIONS``.
+        literal: take m' itself for the l2-sensitivity, as the paper writes. m' counts that move
+            by 1 each need √m' only.
     """
 
     percentile: int
     selection: str = "weighted"
+    literal: bool = False
 
     @property
     def name(self) -> str:
         """What tables call it."""
         kind = "" if self.selection == "weighted" else f"-{self.selection}"
-        return f"plume{kind}-{self.percentile}"
+        return f"plume{kind}{'-literal' if self.literal else ''}-{self.percentile}"
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
@@ -46,8 +49,8 @@ class Plume:
         found = select(bounded, most, SELECTION_SHARE * target.rho, target.delta, rng)
         restricted = dataset.restricted(found)
         most = restricted.percentile(self.percentile)
-        # The paper calls m' itself the l2-sensitivity. m' counts that move by 1 need only √m'.
-        sigma = gaussian_sigma(math.sqrt(most), (1 - SELECTION_SHARE) * target.rho)
+        sensitivity = most if self.literal else math.sqrt(most)
+        sigma = gaussian_sigma(sensitivity, (1 - SELECTION_SHARE) * target.rho)
         items = np.flatnonzero(found)
         counts = restricted.bounded(most, rng).counts[items]
         return Released(items, counts + rng.normal(0, sigma, items.size), sigma)

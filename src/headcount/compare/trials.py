@@ -73,9 +73,7 @@ def run_trial(
         yield _outcome(dataset, method.name, released, target, seed)
 
 
-def _outcome(
-    dataset: Dataset, name: str, released: Released, target: Target, seed: int
-) -> Outcome:
+def _outcome(dataset: Dataset, name: str, released: Released, target: Target, seed: int) -> Outcome:
     truth = dataset.counts[released.items]
     errors = (released.counts - truth) / truth
     return Outcome(
