@@ -17,7 +17,8 @@ PartitionSelection: TypeAlias = Callable[
     [Dataset, int, float, float, np.random.Generator], NDArray[np.bool_]
 ]
 
-#: The parts of ρ and δ of DP-SIPS's rounds, as its paper's experiments have them.
+# The parts of ρ and δ of DP-SIPS's rounds: each larger than the one before, as its authors advise;
+# the numbers are a choice made here.
 SIPS_SHARES = (0.05, 0.15, 0.8)
 
 
