@@ -109,4 +109,6 @@ def _places(where: slice | _Record, size: int) -> list[int]:
     if isinstance(where, slice):
         return list(range(size))[where]
     content = where.args[0] if where.state is None else where.state[4]
+    if isinstance(content, _Record):  # bytes in protocol 2
+        content = content.args[0].encode("latin1")
     return [int(place) for place in np.frombuffer(content, "<i8")]

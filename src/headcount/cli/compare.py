@@ -42,6 +42,7 @@ DEFAULT_RHOS = (0.1, 0.5, 1.0)
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
+    metavar="N",
     default=10,
     show_default=True,
     help="Independent runs of each method.",
