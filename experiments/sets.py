@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 #: Parquet files with user and item, where they are there; they are not part of the project.
 DATA = ROOT.parent / "shared" / "data"
 
+#: The origin of a generated set of full size.
+MATCHED = "generated, matched to the paper's table"
 QUICK_FACTOR = 0.1
 QUICK_LARGEST = 6_000_000  # bytes of a Parquet file
 
@@ -62,7 +64,7 @@ def _real(row: PaperSet, path: Path) -> Source:
 def _matched(row: PaperSet, *, quick: bool) -> Source:
     if not quick:
         return Source(
-            row.name, "generated, matched to the paper's table", f"generated {GENERATION}",
+            row.name, MATCHED, f"generated {GENERATION}",
             lambda: generate(row),
         )  # fmt: skip
     small = row.scaled(QUICK_FACTOR)

@@ -38,6 +38,7 @@ def to_markdown(descriptions: Sequence[Description], results: Results) -> str:
                  "/".join(map(str, d.percentiles))]
                 for d in descriptions
             ],
+            texts=2,
         ),
     ]  # fmt: skip
     for description in descriptions:
@@ -46,7 +47,9 @@ def to_markdown(descriptions: Sequence[Description], results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table; the first column is text, the others numbers."""
-    rule = ["---", *["--:"] * (len(header) - 1)]
+def markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1
+) -> list[str]:
+    """Return the lines of a table; so many columns are text, and then come numbers."""
+    rule = [*["---"] * texts, *["--:"] * (len(header) - texts)]
     return [f"| {' | '.join(line)} |" for line in (header, rule, *rows)]
