@@ -196,7 +196,7 @@ def page(descriptions: Sequence[Description], results: Results, selection: str) 
     lines = ["# The paper's takeaways", "",
              "PCR here is `pcr-paper`, the paper's settings. Where two figures stand for Plume "
              "they are of the 95th and the 99th percentile. The words are taken to mean: "
-             "*a lot more* is twice as many, *comparable* within a factor of two, *few* under 20 %, "
+             "*a lot more* twice as many, *comparable* within a factor of two, *few* under 20 %, "
              "*almost half* 30 to 60 %, *almost all* 90 %, *almost nothing* 5 %, *just as many* "
              "95 %, *not much* a third or one item."]  # fmt: skip
     for name in dict.fromkeys(takeaway.name for takeaway in TAKEAWAYS):
