@@ -21,7 +21,7 @@ def test_a_matched_set_has_the_tables_figures(name):
 
 @pytest.mark.parametrize("name", ["reddit-full", "wikipedia", "movielens"])
 def test_a_tenth_of_a_large_set_has_them_too(name):
-    """All of it takes up to a minute; `python -m experiments` writes what it has into results.md."""
+    """All takes up to a minute; `python -m experiments` writes what it has into results.md."""
     check(PAPER_SETS[name].scaled(0.1))
 
 
