@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-engines install clean
+.PHONY: demo test lint bench bench-engines kill-ledger install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -24,6 +24,11 @@ bench: .venv/installed-dev
 
 bench-engines: .venv/installed-dev
 	$(BIN)/python -m benchmarks.engines
+
+kill-ledger: .venv/installed-dev
+	folder=$$(mktemp -d) && mkdir $$folder/out && \
+	$(BIN)/python -m tests.ledger.crowd kill $$folder/budget.db $$folder/out 1000; \
+	rm -rf $$folder
 
 install: .venv/installed
 

@@ -94,6 +94,8 @@ def what_fits(budget: Budget, left: Cost) -> Budget | None:
     fits = left.delta / share / _MARGIN
     delta = budget.delta if as_typed(budget.delta) <= fits else _few_digits(fits)
     rho = min(left.rho, as_typed(budget.rho))
+    if not (rho and delta):
+        return None
     try:
         if was_given_as_rho(budget):
             fitting = Budget(rho=_few_digits(rho), delta=delta)

@@ -185,17 +185,13 @@ class Store:
     @contextmanager
     def _translated(self) -> Iterator[None]:
         """Turn what the database raises into our own; its messages quote rows and addresses."""
-        failure: LedgerError
         try:
             yield
-            return
-        except sa.exc.NoSuchTableError:
-            failure = LedgerError("this is no ledger")
         except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-            failure = _failure(getattr(error, "orig", None) or error)
-        raise failure
+            raise _failure(getattr(error, "orig", None) or error) from None
 
 
+# hide_parameters: no error of SQLAlchemy's own is to hold what was being written.
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
         # Read-write but not made anew: a mistyped name must not become an empty ledger.
@@ -205,7 +201,9 @@ def _sqlite(path: Path, patience: float) -> sa.Engine:
         connection.execute("PRAGMA synchronous = EXTRA")
         return connection
 
-    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+    engine = sa.create_engine(
+        "sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True
+    )
 
     def begin(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get("writes")
@@ -228,6 +226,7 @@ def _postgres(url: str, patience: float) -> sa.Engine:
         "postgresql+psycopg://",
         creator=connect,
         poolclass=sa.NullPool,
+        hide_parameters=True,
         isolation_level="READ COMMITTED",
     )
 
