@@ -32,7 +32,7 @@ from headcount.writers import AtomicFile, render
 WORKERS = 4
 BUDGET = hc.Budget(rho=0.1, delta=1e-6)
 #: A few releases long.
-SECONDS_TO_LIVE = 0.3
+SECONDS_TO_LIVE = 0.6
 
 
 def fork(work):

@@ -146,7 +146,8 @@ def in_words(entry: Entry) -> str:
         case Kind.RESERVE:
             return f"{_amount(facts)} for {_question(facts['asked'])}"
         case Kind.SETTLE:
-            return f"{_amount(facts)} of entry {facts['reservation']}, release {facts['release'][:16]}…"
+            known_by = f"{facts['release'][:16]}…"
+            return f"{_amount(facts)} of entry {facts['reservation']}, release {known_by}"
         case Kind.RETURN:
             return f"entry {facts['reservation']}: {facts['reason']}"
         case Kind.RETIRE:

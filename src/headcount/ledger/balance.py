@@ -1,8 +1,9 @@
 """The entries folded into balances, in exact arithmetic. Nothing here reads or writes."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
 from headcount.ledger.amounts import Total, minus
@@ -10,12 +11,12 @@ from headcount.ledger.entries import Entry, Kind
 from headcount.privacy.filter import Cost
 
 
-@dataclass
+@dataclass(frozen=True)
 class Balance:
     """What was settled, and what is reserved and not settled yet."""
 
-    spent: Cost = field(default_factory=Cost)
-    reserved: Cost = field(default_factory=Cost)
+    spent: Cost
+    reserved: Cost
 
     @property
     def used(self) -> Cost:
@@ -53,16 +54,21 @@ class Books:
 
     Formal guarantee: after any sequence of entries that `add` takes, what is spent and reserved
     of each budget is within its total, in ρ and in δ.
+
+    Args:
+        entries: all so far, in order.
+        trusted: whether to take it that they did fit when they were written; the chain of
+            hashes says that they are what was written.
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry] = (), *, trusted: bool = False) -> None:
         self.totals: dict[str, Total] = {}
         self.budget_of: dict[str, str] = {}  # a dataset's budget: its group's, or its own
         self.retired: set[str] = set()
         self.caps: dict[tuple[str, str], Cap] = {}
-        self.open: dict[int, Reservation] = {}
-        self._of_dataset: dict[str, Balance] = {}
-        self._of_actor: dict[tuple[str, str], Balance] = {}
+        self._open: dict[int, Entry] = {}
+        self._spent: dict[tuple[str, str], Cost] = {}  # by dataset and actor
+        self._trusting = trusted
         for entry in entries:
             try:
                 self.add(entry)
@@ -71,6 +77,12 @@ class Books:
                 raise VerificationError(
                     f"entry {entry.number} of the ledger cannot be true{why}"
                 ) from None
+        self._trusting = False
+
+    @property
+    def open(self) -> dict[int, Reservation]:
+        """The reservations that were neither settled nor returned."""
+        return {number: self.reserved(number) for number in self._open}
 
     def datasets_of(self, budget: str) -> list[str]:
         """Return the datasets that share a budget."""
@@ -78,11 +90,12 @@ class Books:
 
     def balance(self, budget: str) -> Balance:
         """Return what all datasets of a budget have used."""
-        parts = [self._of_dataset[dataset] for dataset in self.datasets_of(budget)]
-        return Balance(
-            sum((part.spent for part in parts), Cost()),
-            sum((part.reserved for part in parts), Cost()),
-        )
+        return self._balance(lambda dataset, actor: self.budget_of[dataset] == budget)
+
+    def _balance(self, counts: Callable[[str, str], bool]) -> Balance:
+        spent = (cost for whose, cost in self._spent.items() if counts(*whose))
+        reserved = (_cost(e.facts) for e in self._open.values() if counts(e.dataset, e.actor))
+        return Balance(sum(spent, Cost()), sum(reserved, Cost()))
 
     def left(self, dataset: str, actor: str | None = None) -> Cost:
         """Return what may still be reserved of a dataset, by an actor if one is named."""
@@ -98,7 +111,7 @@ class Books:
 
     def of_actor(self, dataset: str, actor: str) -> Balance:
         """Return what one actor has used of a dataset."""
-        return self._of_actor.get((dataset, actor), Balance())
+        return self._balance(lambda *whose: whose == (dataset, actor))
 
     def known(self, dataset: str) -> str:
         """Return the name of a dataset's budget; refuse a dataset that has none."""
@@ -109,9 +122,10 @@ class Books:
 
     def reserved(self, number: int) -> Reservation:
         """Return a reservation that was neither settled nor returned."""
-        if number not in self.open:
+        if number not in self._open:
             raise LedgerError(f"entry {number} is no reservation that is still open")
-        return self.open[number]
+        entry = self._open[number]
+        return Reservation(number, entry.dataset, entry.actor, _cost(entry.facts))
 
     def may_open(self, datasets: Iterable[str], budget: str) -> None:
         """Refuse a budget whose name is taken, or datasets that have one."""
@@ -143,7 +157,7 @@ class Books:
             return
         if self.budget_of[dataset] != dataset:
             raise LedgerError(f"the dataset {dataset!r} is in another group")
-        used = self._of_dataset[dataset].used + self.balance(group).used
+        used = self.balance(dataset).used + self.balance(group).used
         if not used.fits(self.totals[group].limit):
             raise BudgetRefusedError(
                 f"what was used of {dataset!r} does not fit into what is left of {group!r}"
@@ -157,12 +171,11 @@ class Books:
                 budget = facts["group"] or dataset
                 self.may_open(facts["datasets"], budget)
                 self.totals[budget] = _total(facts)
-                for name in facts["datasets"]:
-                    self._put(name, budget)
+                self.budget_of |= dict.fromkeys(facts["datasets"], budget)
             case Kind.JOIN:
                 self.may_join(dataset, facts["group"])
                 self.totals.pop(dataset, None)
-                self._put(dataset, facts["group"])
+                self.budget_of[dataset] = facts["group"]
             case Kind.EXTEND:
                 self.totals[self.known(dataset)] = _total(facts)
             case Kind.RETIRE:
@@ -173,37 +186,23 @@ class Books:
                 delta = None if facts["delta"] is None else Fraction(facts["delta"])
                 self.caps[dataset, facts["of"]] = Cap(Fraction(facts["rho"]), delta)
             case Kind.RESERVE:
-                cost = _cost(facts)
-                self.may_reserve(dataset, actor, cost)
-                self.open[entry.number] = Reservation(entry.number, dataset, actor, cost)
-                for balance in self._balances(dataset, actor):
-                    balance.reserved += cost
-            case Kind.SETTLE | Kind.RETURN:
-                spent = _cost(facts) if entry.kind is Kind.SETTLE else Cost()
-                self._close(self.reserved(facts["reservation"]), spent)
-
-    def _close(self, reservation: Reservation, spent: Cost) -> None:
-        if not spent.fits(reservation.cost):
-            raise LedgerError("a release cost more than was reserved for it")
-        del self.open[reservation.number]
-        for balance in self._balances(reservation.dataset, reservation.actor):
-            balance.reserved = minus(balance.reserved, reservation.cost)
-            balance.spent += spent
-
-    def _put(self, dataset: str, budget: str) -> None:
-        self.budget_of[dataset] = budget
-        self._of_dataset.setdefault(dataset, Balance())
-
-    def _balances(self, dataset: str, actor: str) -> tuple[Balance, Balance]:
-        of_actor = self._of_actor.setdefault((dataset, actor), Balance())
-        return self._of_dataset[dataset], of_actor
+                if not self._trusting:
+                    self.may_reserve(dataset, actor, _cost(facts))
+                self._open[entry.number] = entry
+            case Kind.SETTLE:
+                reservation, spent = self.reserved(facts["reservation"]), _cost(facts)
+                if not spent.fits(reservation.cost):
+                    raise LedgerError("a release cost more than was reserved for it")
+                del self._open[reservation.number]
+                whose = reservation.dataset, reservation.actor
+                self._spent[whose] = self._spent.get(whose, Cost()) + spent
+            case Kind.RETURN:
+                del self._open[self.reserved(facts["reservation"]).number]
 
 
-def _cost(facts: object) -> Cost:
-    assert isinstance(facts, dict)  # noqa: S101 (an entry's facts)
+def _cost(facts: Mapping[str, Any]) -> Cost:
     return Cost(Fraction(facts["rho"]), Fraction(facts["delta"]))
 
 
-def _total(facts: object) -> Total:
-    assert isinstance(facts, dict)  # noqa: S101 (an entry's facts)
+def _total(facts: Mapping[str, Any]) -> Total:
     return Total(Fraction(facts["total_delta"]), _cost(facts))

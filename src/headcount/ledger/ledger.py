@@ -190,7 +190,7 @@ class Ledger:
     def books(self) -> Books:
         """Return every budget as it is now."""
         with self._store.transaction(writes=False) as transaction:
-            return Books(transaction.entries())
+            return Books(transaction.entries(), trusted=True)
 
     def log(self, dataset: str | None = None) -> list[Entry]:
         """Return all entries, or those about a dataset."""
@@ -198,7 +198,7 @@ class Ledger:
             entries = transaction.entries()
         if dataset is None:
             return entries
-        Books(entries).known(dataset)
+        Books(entries, trusted=True).known(dataset)
         return [
             entry
             for entry in entries
@@ -247,7 +247,7 @@ class Ledger:
     @contextmanager
     def _writing(self) -> "Iterator[tuple[Books, _Writer]]":
         with self._store.transaction(writes=True) as transaction:
-            books = Books(transaction.entries())
+            books = Books(transaction.entries(), trusted=True)
             yield books, _Writer(transaction, books, self.actor, self._clock())
 
 

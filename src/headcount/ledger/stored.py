@@ -14,7 +14,7 @@ from headcount.errors import SourceError, VerificationError
 from headcount.ledger.entries import canonical
 from headcount.release import Release, release_of_table
 from headcount.sources.files import matching
-from headcount.writers.json import to_json
+from headcount.writers.plain import plain_rows
 
 #: What a question consists of, as it stands in the ledger.
 Asked = Mapping[str, Any]
@@ -25,11 +25,14 @@ _PUBLIC_PARAMETERS = ("host", "port", "dbname", "user")
 
 def fingerprint(release: Release) -> str:
     """Return what a release is known by: a hash of all that is published of it."""
-    return _fingerprint_of_json(to_json(release))
+    names = release.table.column_names
+    items = [dict(zip(names, row, strict=True)) for row in plain_rows(release.table)]
+    return _fingerprint({**release.guarantee.to_dict(), "items": items})
 
 
-def _fingerprint_of_json(content: bytes) -> str:
-    return hashlib.sha256(canonical(json.loads(content)).encode()).hexdigest()
+def _fingerprint(published: object) -> str:
+    """Hash the object that a JSON file of the release holds."""
+    return hashlib.sha256(canonical(published).encode()).hexdigest()
 
 
 def fingerprint_of_file(path: Path) -> str:
@@ -43,7 +46,7 @@ def fingerprint_of_file(path: Path) -> str:
         raise SourceError(f"there is no file {str(path)!r}")
     try:
         if ending == ".json":
-            return _fingerprint_of_json(path.read_bytes())
+            return _fingerprint(json.loads(path.read_bytes()))
         import pyarrow.parquet as pq
 
         return fingerprint(release_of_table(pq.read_table(path)))
