@@ -87,6 +87,11 @@ def test_a_seeded_release_is_refused(opened):
             COUNTS, budget=hc.Budget(rho=0.1), ledger=ledger, dataset="shop", unsafe_seed=1
         )
     assert kinds(ledger) == ["open"]
+    seeded = hc.release_counts(COUNTS, budget=hc.Budget(rho=0.1), unsafe_seed=1)
+    reservation = ledger.reserve("shop", hc.Budget(rho=0.1), {})
+    with pytest.raises(hc.NotPrivateError):
+        ledger.settle(reservation, seeded, None)
+    assert kinds(ledger) == ["open", "reserve"]
 
 
 @pytest.mark.parametrize("given", [{"ledger": "x.db"}, {"dataset": "shop"}])

@@ -158,7 +158,6 @@ class Ledger:
             spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
             spent = Cost(min(spent.rho, reservation.cost.rho), spent.delta)
         with self._writing() as (books, write):
-            books.reserved(reservation.number)
             number = write(
                 Kind.SETTLE,
                 reservation.dataset,
