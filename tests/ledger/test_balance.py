@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
@@ -30,11 +30,13 @@ def test_ten_tenths_fit_into_one_and_no_more():
     assert minus(total, tenth * 10) == Cost()
 
 
+@settings(deadline=None)
 @given(budgets)
 def test_a_charge_covers_what_the_filter_may_spend(budget):
     assert Cost(budget.rho_for_filter, budget.delta_selection).fits(charge_of(budget))
 
 
+@settings(deadline=None)
 @given(budgets)
 def test_a_charge_is_hardly_more_than_was_asked_for(budget):
     cost = charge_of(budget)
@@ -42,6 +44,7 @@ def test_a_charge_is_hardly_more_than_was_asked_for(budget):
     assert cost.delta <= budget.delta_selection * (1 + Fraction(1, 2**49))
 
 
+@settings(deadline=None)
 @given(budgets)
 def test_the_epsilon_of_a_total_is_that_of_its_budget(budget):
     total = Total.of(budget)
@@ -50,6 +53,7 @@ def test_the_epsilon_of_a_total_is_that_of_its_budget(budget):
     assert total.epsilon(Cost()) == 0
 
 
+@settings(deadline=None)
 @given(budgets, st.fractions(0, 1), st.fractions(0, 1))
 def test_what_is_said_to_fit_fits(budget, rho, delta):
     left = Cost(charge_of(budget).rho * rho, charge_of(budget).delta * delta)
@@ -76,6 +80,7 @@ amounts = st.fractions(0, Fraction(1, 2), max_denominator=1000)
 steps = st.lists(st.tuples(amounts, amounts, st.integers(0, 2), st.fractions(0, 1)), max_size=30)
 
 
+@settings(deadline=None)
 @given(steps)
 def test_no_sequence_overspends(steps):
     """Reserve, and then settle in part, return or leave alone: the sum stays within the total."""

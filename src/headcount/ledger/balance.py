@@ -122,10 +122,13 @@ class Books:
 
     def reserved(self, number: int) -> Reservation:
         """Return a reservation that was neither settled nor returned."""
+        entry = self._opened(number)
+        return Reservation(number, entry.dataset, entry.actor, _cost(entry.facts))
+
+    def _opened(self, number: int) -> Entry:
         if number not in self._open:
             raise LedgerError(f"entry {number} is no reservation that is still open")
-        entry = self._open[number]
-        return Reservation(number, entry.dataset, entry.actor, _cost(entry.facts))
+        return self._open[number]
 
     def may_open(self, datasets: Iterable[str], budget: str) -> None:
         """Refuse a budget whose name is taken, or datasets that have one."""
@@ -190,14 +193,14 @@ class Books:
                     self.may_reserve(dataset, actor, _cost(facts))
                 self._open[entry.number] = entry
             case Kind.SETTLE:
-                reservation, spent = self.reserved(facts["reservation"]), _cost(facts)
-                if not spent.fits(reservation.cost):
+                reservation, spent = self._opened(facts["reservation"]), _cost(facts)
+                if not self._trusting and not spent.fits(_cost(reservation.facts)):
                     raise LedgerError("a release cost more than was reserved for it")
                 del self._open[reservation.number]
                 whose = reservation.dataset, reservation.actor
                 self._spent[whose] = self._spent.get(whose, Cost()) + spent
             case Kind.RETURN:
-                del self._open[self.reserved(facts["reservation"]).number]
+                del self._open[self._opened(facts["reservation"]).number]
 
 
 def _cost(facts: Mapping[str, Any]) -> Cost:
