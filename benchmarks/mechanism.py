@@ -8,7 +8,6 @@ from tests.privacy.literal import private_count_release_literally
 
 from benchmarks.timing import Result, interleaved
 from headcount.privacy.budget import Budget
-from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import Entropy, OsEntropy
 from headcount.privacy.pcr import private_count_release
 from headcount.privacy.schedule import delta_star
@@ -30,9 +29,8 @@ def run(folder: Path, rounds: int) -> list[Result]:
     rng = np.random.default_rng(1)
 
     def fast(k_bar: int, entropy: Entropy) -> Callable[[], object]:
-        candidates = Candidates.from_top(counts[: k_bar + 1], k_bar)
         settings = settings_for("pcr", k_bar=k_bar)
-        return lambda: private_count_release(candidates, settings, budget, entropy)
+        return lambda: private_count_release(counts[: k_bar + 1], 0, settings, budget, entropy)
 
     def literal() -> None:
         private_count_release_literally(
@@ -56,8 +54,9 @@ def run(folder: Path, rounds: int) -> list[Result]:
         },
         rounds,
     )
+    settings = settings_for("pcr", k_bar=10_000)
     found = private_count_release(
-        Candidates.from_top(counts[:10_001], 10_000), settings_for("pcr"), budget, SelectionOnly()
+        counts[:10_001], 0, settings, budget, SelectionOnly()
     ).positions.size
     gain, selection = (seconds["literal"] / seconds[name] for name in ("fast", "selection"))
     growth = seconds["large"] / seconds["fast"]

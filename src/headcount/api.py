@@ -1,38 +1,27 @@
 """The two calls that make a release."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
-from headcount.arrays import to_numpy
 from headcount.engines import DEFAULT_MEMORY, Session
 from headcount.errors import SettingsError, SourceError
-from headcount.histogram import (
-    TopCounts,
-    check_columns,
-    count_distinct_users,
-    table_of,
-    top_of_histogram,
-)
+from headcount.histogram import check_columns, table_of, top_of_histogram
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.stored import public_name
+from headcount.methods import Method, Progress
 from headcount.privacy.budget import Budget
-from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
-from headcount.privacy.pcr import private_count_release
-from headcount.privacy.schedule import levels
-from headcount.privacy.settings import Settings, settings_for
+from headcount.privacy.settings import METHODS, ON_HISTOGRAMS
 from headcount.release import Guarantee, Release, build_release
 from headcount.sources import Request, SourceName, TableLike, open_source
 
-DEFAULT_METHOD = "pcr"
+#: What ``--columns`` and ``columns=`` accept.
+COLUMNS = ("standard", "all")
 
 #: A ledger, the path of one, or its ``postgres://…`` URL.
 LedgerName: TypeAlias = Ledger | str | PathLike[str]
-
-#: Called with what is being done, in words that do not depend on the data.
-Progress = Callable[[str], None]
 
 
 def _silent(message: str) -> None:
@@ -49,9 +38,10 @@ def release(
     sql: str | None = None,
     engine: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
-    method: str = DEFAULT_METHOD,
+    method: str = METHODS[0],
     relative_error: float | None = None,
     candidates: int | None = None,
+    columns: str = "standard",
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
     dataset: str | None = None,
@@ -75,9 +65,13 @@ def release(
         sql: a single SELECT on a database, instead of a table.
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
         spark_conf: settings for a Spark that is started for this.
-        method: ``"pcr"``, or ``"pcr-paper"`` for the settings of the paper.
+        method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs the
+            histogram only, and ``"rationed"``; ``"pcr-paper"`` has the settings of the paper.
         relative_error: r, the error to aim at for each count; 0.1 if not given.
-        candidates: k̄, how many of the most frequent items are considered; 10,000 if not given.
+        candidates: k̄, how many of the most frequent items ``"pcr"`` considers; chosen under the
+            same privacy if not given.
+        columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
+            anything was estimated from them.
         memory: what the embedded engine may use before it spills to disk.
         ledger: what the release is charged to, before anybody sees it.
         dataset: whose budget it is charged to; a name that the ledger knows.
@@ -90,27 +84,28 @@ def release(
         EngineError: the engine failed; nothing was released.
         LedgerError: the ledger refused the release or failed; nothing was released.
     """
-    settings = settings_for(method, r=relative_error, k_bar=candidates)
-    _check_budget(budget, settings)
+    how = Method.of(method, budget, relative_error, candidates)
+    _check_columns(columns)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
     request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
-    asked = _asked(source, settings, budget, method, table=table, sql=sql, user=user, item=items)
+    asked = _asked(source, how, table=table, sql=sql, user=user, item=items, columns=columns)
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
     answer = charge.answer(source, again=again)
     if answer is not None:
         return answer
     charge.reserve()
-    with charge.returned_if_it_fails(), Session(memory) as session:
-        progress("opening the source")
-        events = open_source(session, source, request)
-        check_columns(events, user, items)
-        progress("counting distinct users per item")
-        top = count_distinct_users(events, user, items, settings.k_bar + 1)
-        guarantee = Guarantee.of(
-            budget, method=method, private=entropy.private, rows_stay_apart=events.rows_stay_apart
-        )
-    return charge.settled(_release_top(top, 0, settings, budget, entropy, guarantee, progress))
+    with Session(memory) as session:
+        with charge.returned_if_it_fails():
+            progress("opening the source")
+            events = open_source(session, source, request)
+            check_columns(events, user, items)
+            run = how.prepare(events, user, items, entropy, progress)
+        made = run()
+    guarantee = Guarantee.of(
+        budget, method=method, private=entropy.private, rows_stay_apart=events.rows_stay_apart
+    )
+    return charge.settled(build_release(made, guarantee, columns))
 
 
 def release_counts(
@@ -120,9 +115,10 @@ def release_counts(
     item: str | Sequence[str] | None = None,
     count: str = "count",
     minimum: int = 1,
-    method: str = DEFAULT_METHOD,
+    method: str = METHODS[0],
     relative_error: float | None = None,
     candidates: int | None = None,
+    columns: str = "standard",
     ledger: LedgerName | None = None,
     dataset: str | None = None,
     unsafe_seed: int | None = None,
@@ -139,70 +135,52 @@ def release_counts(
         item: the item column or columns of a table; all but the count column if not given.
         count: the column of a table that holds the counts.
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
-        method: as for `release`.
+        method: as for `release`; ``"rationed"`` needs events.
         relative_error: as for `release`.
         candidates: as for `release`.
+        columns: as for `release`.
         ledger: as for `release`; a histogram has no name, so that each call is charged.
         dataset: as for `release`.
         unsafe_seed: as for `release`.
         progress: as for `release`.
     """
-    settings = settings_for(method, r=relative_error, k_bar=candidates)
-    _check_budget(budget, settings)
+    how = Method.of(method, budget, relative_error, candidates)
+    if how.name not in ON_HISTOGRAMS:
+        raise SettingsError(f"the method {method} needs events, not a histogram of counts")
+    _check_columns(columns)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
         raise SourceError("minimum must be a whole number of at least 1")
     entropy = _entropy(unsafe_seed)
-    asked = _asked(counts, settings, budget, method, minimum=minimum)
-    charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
+    charge = Charge(
+        ledger, dataset, budget, _asked(counts, how, minimum=minimum), private=entropy.private
+    )
     charge.reserve()
     with charge.returned_if_it_fails(), Session() as session:
         if isinstance(counts, Mapping):
             counts, item, count = table_of(counts), "item", "count"
-        columns = None if item is None else [count, *_listed(item)]
-        histogram = open_source(session, counts, Request(columns=columns))
+        wanted = None if item is None else [count, *_listed(item)]
+        histogram = open_source(session, counts, Request(columns=wanted))
         if item is None:
             item = [column for column in histogram.table.columns if column != count]
         items = _listed(item)
         check_columns(histogram, count, items)
-        top = top_of_histogram(histogram, count, items, minimum, settings.k_bar + 1)
+        top = top_of_histogram(histogram, count, items, minimum, how.settings.k_bar + 1)
     guarantee = Guarantee.of(budget, method=method, private=entropy.private, rows_stay_apart=True)
-    floor = minimum - 1
-    return charge.settled(_release_top(top, floor, settings, budget, entropy, guarantee, progress))
+    made = how.on_histogram(top, minimum - 1, entropy, progress)
+    return charge.settled(build_release(made, guarantee, columns))
 
 
-def _release_top(
-    top: TopCounts,
-    floor: int,
-    settings: Settings,
-    budget: Budget,
-    entropy: Entropy,
-    guarantee: Guarantee,
-    progress: Progress,
-) -> Release:
-    candidates = Candidates.from_top(to_numpy(top.counts), settings.k_bar, floor)
-    released = private_count_release(
-        candidates,
-        settings,
-        budget,
-        entropy,
-        on_level=lambda number: progress(f"choosing and measuring items, level {number}"),
-    )
-    return build_release(top.items, released, guarantee=guarantee, settings=settings, budget=budget)
-
-
-def _asked(
-    source: object, settings: Settings, budget: Budget, method: str, **more: object
-) -> dict[str, object]:
+def _asked(source: object, how: Method, **more: object) -> dict[str, object]:
     """Return the question, as a ledger writes it down."""
+    budget = how.budget
     numbers = {"rho": budget.rho, "epsilon": budget.epsilon, "delta": budget.delta}
-    about = {"source": public_name(source), "method": method, "settings": settings.to_dict()}
+    about = {"source": public_name(source), "method": how.name, "settings": how.to_dict()}
     return {**about, "budget": numbers, **more}
 
 
-def _check_budget(budget: Budget, settings: Settings) -> None:
-    if not isinstance(budget, Budget):
-        raise TypeError("budget must be a headcount.Budget")
-    next(levels(settings, budget))  # refuses a δ that is too small before any data is read
+def _check_columns(columns: str) -> None:
+    if columns not in COLUMNS:
+        raise SettingsError(f"columns must be one of: {', '.join(COLUMNS)}")
 
 
 def _entropy(unsafe_seed: int | None) -> Entropy:

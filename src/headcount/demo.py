@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.api import Progress, release
+from headcount.api import release
+from headcount.methods import Progress
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import SeededEntropy
 from headcount.release import Release

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 #: The columns that a result adds; an item column cannot have one of these names.
 RESULT_COLUMNS = ("count", "std_error", "lower", "upper")
-_RESERVED = (*RESULT_COLUMNS, "private")  # the last marks what was made with a seed
+#: What ``columns="all"`` adds to them: the counts before anything was estimated from them.
+NOISY_COLUMNS = ("noisy_count", "noisy_std_error")
+_RESERVED = (*RESULT_COLUMNS, *NOISY_COLUMNS, "private")  # the last marks what was made with a seed
 
 # The most rows that an engine's LIMIT takes; no table has as many items.
 _MOST_ROWS = 2**62

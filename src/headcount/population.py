@@ -85,7 +85,7 @@ class EnginePopulation:
         return result
 
     def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
-        """The sum over users of what they do not count for, at most ``most`` each."""
+        """Return the sum over users of what they do not count for, at most ``most`` each."""
         import ibis
 
         pairs = self._priced(cost=costs, counted=among.astype(np.int64))
@@ -104,7 +104,7 @@ class EnginePopulation:
         return self._passes.keep(sizes)
 
     def _priced(self, **columns: NDArray[np.int64]) -> Expression:
-        """The pairs of found items that cost something, with public columns beside them."""
+        """Return the pairs of found items that cost something, with public columns beside them."""
         import pyarrow as pa
 
         priced = np.flatnonzero(columns["cost"] > 0)
@@ -126,7 +126,7 @@ class EnginePopulation:
         return self._found
 
     def _share(self, spent: Expression) -> Expression:
-        """The largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""
+        """Return the largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""
         import ibis
 
         return ibis.least(
@@ -135,7 +135,7 @@ class EnginePopulation:
 
     @staticmethod
     def _root(number: Expression) -> Expression:
-        """The whole square root: a float's, and one less where that is too large."""
+        """Return the whole square root: a float's, and one less where that is too large."""
         root = number.cast("float64").sqrt().floor().cast("int64")
         return root - (root * root > number).cast("int64")
 

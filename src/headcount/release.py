@@ -11,15 +11,13 @@ from headcount.errors import MissingExtraError, NotPrivateError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
 from headcount.privacy.rounding import float_above, shown_above
-from headcount.privacy.schedule import delta_star
-from headcount.privacy.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
-    from headcount.privacy.pcr import ReleasedCounts
+    from headcount.methods import Made
 
 #: How often ``lower`` to ``upper`` is meant to hold the true count.
 CONFIDENCE = 0.95
@@ -193,42 +191,32 @@ class Release:
         return f"<Release of {len(self)} items: {self.guarantee}>"
 
 
-def build_release(
-    items: "pa.Table",
-    released: "ReleasedCounts",
-    *,
-    guarantee: Guarantee,
-    settings: Settings,
-    budget: Budget,
-) -> Release:
-    """Put the released candidates' names to their noisy counts.
+def build_release(made: "Made", guarantee: Guarantee, columns: str = "standard") -> Release:
+    """Put what a method released into a table, highest counts first.
 
-    Everything here is post-processing of what the mechanism released.
+    Everything here is post-processing.
     """
     import numpy as np
     import pyarrow as pa
 
-    order = np.argsort(-released.counts, kind="stable")
-    counts, sigmas = released.counts[order], released.sigmas[order]
-    named = items.take(to_arrow(released.positions[order]))
-    columns: dict[str, Any] = dict(zip(named.column_names, named.columns, strict=True))
-    columns |= {
-        "count": to_arrow(counts),
-        "std_error": to_arrow(sigmas),
-        "lower": to_arrow(np.maximum(counts - _Z * sigmas, 0.0)),
-        "upper": to_arrow(np.maximum(counts + _Z * sigmas, 0.0)),
+    order = np.argsort(-made.estimates, kind="stable")
+    counts, errors = made.estimates[order], made.errors[order]
+    named = made.items.take(to_arrow(order))
+    table: dict[str, Any] = dict(zip(named.column_names, named.columns, strict=True))
+    table |= {
+        "count": to_arrow(np.maximum(np.rint(counts), 0).astype(np.int64)),
+        "std_error": to_arrow(errors),
+        "lower": to_arrow(np.maximum(counts - _Z * errors, 0.0)),
+        "upper": to_arrow(np.maximum(counts + _Z * errors, 0.0)),
     }
-    guarantee = replace(
-        guarantee,
-        spent=spent_of(released.spent),
-        settings={
-            **settings.to_dict(),
-            "delta_star": float(delta_star(settings, budget)),
-            "levels_run": released.levels_run,
-        },
-    )
+    if columns == "all":
+        table |= {
+            "noisy_count": to_arrow(made.noisy[order]),
+            "noisy_std_error": to_arrow(made.sigmas[order]),
+        }
+    guarantee = replace(guarantee, spent=spent_of(made.spent), settings=made.settings)
     metadata = {METADATA_KEY: json.dumps(guarantee.to_dict(), ensure_ascii=False).encode()}
-    return Release(pa.table(columns, metadata=metadata), guarantee)
+    return Release(pa.table(table, metadata=metadata), guarantee)
 
 
 def release_of_table(table: "pa.Table") -> Release:

@@ -53,11 +53,12 @@ def mechanism_options(command: _Command) -> _Command:
     for option in (
         click.option("--candidates", type=int, metavar="K",
                      help="k̄, how many of the most frequent items are considered "
-                          "[default: 10000]."),
+                          "[default: chosen]."),
         click.option("--relative-error", type=float, metavar="R",
                      help="The error to aim at for each count [default: 0.1]."),
-        click.option("--method", type=click.Choice(list(METHODS)), default="pcr",
-                     show_default=True, help="pcr-paper has the settings of the paper."),
+        click.option("--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True,
+                     help="auto chooses between pcr and rationed; pcr-paper has the settings of "
+                          "the paper."),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -47,6 +47,13 @@ from headcount.ledger.ledger import Ledger
     help="Write to a file instead: .csv, .json or .parquet.",
 )
 @click.option(
+    "--columns",
+    type=click.Choice(["standard", "all"]),
+    default="standard",
+    show_default=True,
+    help="all adds the noisy counts that the counts are estimated from.",
+)
+@click.option(
     "--memory",
     default=DEFAULT_MEMORY,
     show_default=True,
@@ -76,6 +83,7 @@ def release(
     spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
+    columns: str,
     memory: str,
     ledger: str | None,
     dataset: str | None,
@@ -109,6 +117,7 @@ def release(
                 method=method,
                 relative_error=relative_error,
                 candidates=candidates,
+                columns=columns,
                 memory=memory,
                 ledger=_ledger(ledger, actor, again=again),
                 dataset=dataset,

@@ -7,10 +7,10 @@ import numpy as np
 from headcount.compare.dataset import Dataset
 from headcount.compare.methods import Released, Target
 from headcount.privacy.budget import Budget
-from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import SeededEntropy
+from headcount.privacy.estimate import smoothed
 from headcount.privacy.pcr import private_count_release
-from headcount.privacy.settings import METHODS
+from headcount.privacy.settings import PRESETS
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,16 @@ class PrivateCountRelease:
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
-        settings = replace(METHODS[self.name], r=target.r)
+        settings = replace(PRESETS[self.name], r=target.r)
         top = -np.sort(-dataset.counts)[: settings.k_bar + 1]
         released = private_count_release(
-            Candidates.from_top(top, settings.k_bar),
+            top,
+            0,
             settings,
             Budget(rho=target.rho, delta=target.delta),
             SeededEntropy(int(rng.integers(2**63))),
         )
-        return Released(released.positions, released.counts.astype(np.float64))
+        counts = released.counts.astype(np.float64)
+        if settings.noise > 1:
+            counts, _ = smoothed(released.thresholds, counts, released.sigmas)
+        return Released(released.positions, counts)

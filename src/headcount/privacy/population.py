@@ -41,7 +41,7 @@ class Population(Protocol):
         """
 
     def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
-        """The sum over users of (GRID − a)·t, at most ``most`` each.
+        """Return the sum over users of (GRID − a)·t, at most ``most`` each.
 
         a is as in `clipped_sums`, and t counts the user's items ``among`` those of some cost.
         """

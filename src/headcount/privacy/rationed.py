@@ -110,9 +110,9 @@ def rationed_release(
         on_step(f"looking how far to go, step {step + 1}")
         # The largest is tried first: with one item per user nobody exceeds the ration.
         middle = high if step == 0 else (low + high + 1) // 2
-        share = asking.lost(beliefs, sigmas, options[middle], last, search)
-        if share <= loss_put_up_with(r):
-            low, lost = middle, share
+        loss = asking.lost(beliefs, sigmas, options[middle], last, search)
+        if loss <= loss_put_up_with(r):
+            low, lost = middle, loss
         else:
             high = middle - 1
     number = options[low] if low >= 0 else options[0]
@@ -177,7 +177,7 @@ class Asking:
         ration: Fraction,
         rho: Fraction,
     ) -> float:
-        """What share of the rarest quarter of so many items is lost by users who exceed."""
+        """Return what share of the rarest quarter of so many items is lost by users who exceed."""
         kept = beliefs.order[:number]
         rarest = kept[-math.ceil(number / 4) :]
         mass = float(beliefs.estimates[rarest].sum())
@@ -190,9 +190,7 @@ class Asking:
         sigma = float(math.ceil(most * _sigma_for(rho)))
         cost = Cost(_gaussian_cost(most, sigma))
         self.filter.reserve(cost)
-        (noisy,) = self.entropy.discrete_gaussian(
-            [self.population.lost(costs, among, most)], sigma
-        )
+        (noisy,) = self.entropy.discrete_gaussian([self.population.lost(costs, among, most)], sigma)
         self.filter.settle(cost)
         return noisy / GRID / mass
 
@@ -213,7 +211,7 @@ def threshold(sigma: float, looked_at: int, delta: Fraction) -> int:
 
 
 def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
-    """What part of a ration of ρ each item takes of a user, rounded up; 0 for infinite σ."""
+    """Return what part of a ration of ρ each item takes of a user, rounded up; 0 for infinite σ."""
     share = RATION / (2 * rho)
     costs = {
         sigma: math.ceil(share / Fraction(sigma) ** 2) if math.isfinite(sigma) else 0

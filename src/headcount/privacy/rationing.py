@@ -6,6 +6,7 @@ much comes out of the budget. Constants are justified in rationed.md.
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class Sizes:
         uppers = [*self.BOUNDS[1:], self.BOUNDS[-1] * 2]
         #: The middle of each bin.
         self.items = np.array(
-            [math.sqrt(low * max(low, high - 1)) for low, high in zip(self.BOUNDS, uppers, strict=True)]
+            [math.sqrt(a * max(a, b - 1)) for a, b in zip(self.BOUNDS, uppers, strict=True)]
         )
 
     def count_per_weight(self) -> float:
@@ -75,13 +76,10 @@ class Found:
         return sum(round_.size for round_ in self.weights)
 
     def rough_counts(self) -> Floats:
-        """Counts guessed from the weights alone, of the right order of magnitude."""
-        return np.maximum(
-            np.concatenate(
-                [w * k for w, k in zip(self.weights, self.counts_per_weight, strict=True)]
-            ),
-            1.0,
-        )
+        """Return counts guessed from the weights alone, of the right order of magnitude."""
+        rounds = zip(self.weights, self.counts_per_weight, strict=True)
+        counts: Floats = np.concatenate([weights * each for weights, each in rounds])
+        return np.maximum(counts, 1.0)
 
 
 @dataclass
@@ -135,14 +133,14 @@ class Beliefs:
         return _stepped(needed**-0.5)
 
     def cuts(self, sigmas: Floats, ration: float) -> list[int]:
-        """The numbers of items, rising, that the search may choose from."""
+        """Return the numbers of items, rising, that the search may choose from."""
         affordable = 1 / (2 * sigmas**2) <= LARGEST_PART * ration
         most = max(1, int(affordable.sum()))
         return sorted({math.ceil(most / STEP**step) for step in range(CUTS)})
 
     @staticmethod
     def acceptable(r: float) -> float:
-        """The largest relative standard error of an item that is released."""
+        """Return the largest relative standard error of an item that is released."""
         return ACCEPTED * r
 
     def updated(
@@ -156,19 +154,16 @@ class Beliefs:
 
 
 def loss_put_up_with(r: float) -> float:
-    """The largest loss among the rarest items that is put up with (it is corrected)."""
+    """Return the largest loss among the rarest items that is put up with (it is corrected)."""
     return LOSS * r
 
 
 def _ratio_along(counts: Floats, weights: Floats) -> Floats:
-    """Counts per weight among items of similar weight."""
+    """Return counts per weight among items of similar weight."""
     parts = max(1, min(8, weights.size // 40))
     edges = np.linspace(0, weights.size, parts + 1).astype(int)
     middles = (edges[:-1] + edges[1:]) / 2
-    ratios = [
-        max(float(counts[a:b].sum() / weights[a:b].sum()), 0.2)
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    ratios = [max(float(counts[a:b].sum() / weights[a:b].sum()), 0.2) for a, b in pairwise(edges)]
     return np.interp(np.arange(weights.size), middles, ratios)
 
 

@@ -92,9 +92,19 @@ class Settings:
         return {**asdict(self), "ranks": list(self.ranks), "charging": str(self.charging)}
 
 
-#: What ``--method`` and ``method=`` accept; a method is a preset of the settings.
-METHODS: dict[str, Settings] = {
-    "pcr": Settings(k_bar=100_000, ranks=(10, 100, 1000, 10_000, 30_000, 100_000), growth=1.07, noise=2.5),
+#: What ``--method`` and ``method=`` accept, the default first.
+METHODS = ("auto", "pcr", "pcr-paper", "rationed")
+#: Those that need no more than a histogram.
+ON_HISTOGRAMS = ("auto", "pcr", "pcr-paper")
+
+#: The methods that are Private Count Release, each a preset of the settings.
+PRESETS: dict[str, Settings] = {
+    "pcr": Settings(
+        k_bar=100_000,
+        ranks=(10, 100, 1000, 10_000, 30_000, 100_000),
+        growth=1.07,
+        noise=2.5,
+    ),
     "pcr-paper": Settings(
         growth=math.sqrt(2), epsilon_star=0.0005, delta_star=1e-11, charging=Charging.PAPER
     ),
@@ -102,13 +112,16 @@ METHODS: dict[str, Settings] = {
 
 
 def settings_for(method: str, **changes: float | None) -> Settings:
-    """Return the preset of a method with the parameters that were given changed."""
+    """Return the preset of a method with the parameters that were given changed.
+
+    A method that is no preset has that of ``pcr``, to which it may come down.
+    """
     if method not in METHODS:
         raise SettingsError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
     given: dict[str, object] = {name: value for name, value in changes.items() if value is not None}
     if "k_bar" in given:
         given["ranks"] = ()  # k̄ as it was asked for
-    return Settings(**{**_fields(METHODS[method]), **given})  # type: ignore[arg-type]
+    return Settings(**{**_fields(PRESETS.get(method, PRESETS["pcr"])), **given})  # type: ignore[arg-type]
 
 
 def _fields(settings: Settings) -> dict[str, object]:
