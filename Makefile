@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-engines kill-ledger paper paper-quick install clean
+.PHONY: demo test lint bench bench-engines kill-ledger paper paper-quick yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -30,6 +30,9 @@ paper: .venv/installed-experiments
 
 paper-quick: .venv/installed-experiments
 	$(BIN)/python -m experiments --quick
+
+yield: .venv/installed-experiments
+	$(BIN)/python -m experiments.yields
 
 kill-ledger: .venv/installed-dev
 	folder=$$(mktemp -d) && mkdir $$folder/out && \

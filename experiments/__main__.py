@@ -7,6 +7,7 @@ from pathlib import Path
 from experiments import figures, run, tables, takeaways
 from experiments.sets import DATA, ROOT, sources
 from experiments.store import Store
+from headcount.compare.methods import Method
 from headcount.compare.partition_selection import SELECTIONS
 from headcount.compare.summary import summarise
 from headcount.compare.trials import standard_methods
@@ -47,10 +48,14 @@ def experiment(options: argparse.Namespace) -> None:
     output = options.output or ROOT / "results" / ("paper-quick" if options.quick else "paper")
     trials = options.trials or (run.QUICK_TRIALS if options.quick else run.TRIALS)
     store = Store(output)
-    descriptions = run.run_all(found, store, trials, options.selection)
+
+    def methods_for(most_items: int) -> list[Method]:
+        return standard_methods(most_items, options.selection)
+
+    descriptions = run.run_all(found, store, trials, methods_for)
     results = {}
     for description in descriptions:
-        names = [m.name for m in standard_methods(description.most_items, options.selection)]
+        names = [method.name for method in methods_for(description.most_items)]
         outcomes = [
             outcome
             for target in run.targets()

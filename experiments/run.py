@@ -4,7 +4,7 @@ import functools
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +16,7 @@ from experiments.sets import Source
 from experiments.store import Description, Store
 from headcount.compare.dataset import Dataset
 from headcount.compare.methods import Method, Target
-from headcount.compare.trials import Outcome, run_trial, standard_methods
+from headcount.compare.trials import Outcome, run_trial
 
 RHOS = (0.1, 0.5, 1.0)
 DELTA = 1e-6
@@ -31,8 +31,12 @@ def targets() -> list[Target]:
     return [Target(rho, DELTA, RELATIVE_ERROR) for rho in RHOS]
 
 
+#: The methods to run on a set in which nobody has more items than this.
+Methods = Callable[[int], list[Method]]
+
+
 def run_all(
-    found: Sequence[Source], store: Store, trials: int, selection: str
+    found: Sequence[Source], store: Store, trials: int, methods_for: Methods
 ) -> list[Description]:
     """Run what is missing in the store and return what the sets are like."""
     descriptions = []
@@ -41,7 +45,7 @@ def run_all(
         for source in found:
             bar.update(task, description=source.name)
             description = store.description(source.name, source.stamp)
-            missing = _missing(store, description, trials, selection) if description else None
+            missing = _missing(store, description, trials, methods_for) if description else None
             if missing is None or any(methods for _, _, methods in missing):
                 with tempfile.TemporaryDirectory(prefix="headcount-paper-") as folder:
                     bar.update(task, description=f"{source.name}: reading")
@@ -54,7 +58,7 @@ def run_all(
                         store.describe(description)
                     del dataset
                     bar.update(task, description=source.name)
-                    missing = _missing(store, description, trials, selection)
+                    missing = _missing(store, description, trials, methods_for)
                     for _ in _run(pool, Path(folder), description, missing, store):
                         bar.advance(task)
                     bar.advance(task, sum(not methods for _, _, methods in missing))
@@ -68,9 +72,11 @@ def run_all(
 Piece = tuple[Target, int, list[Method]]
 
 
-def _missing(store: Store, description: Description, trials: int, selection: str) -> list[Piece]:
+def _missing(
+    store: Store, description: Description, trials: int, methods_for: Methods
+) -> list[Piece]:
     """Return each target and seed with the methods that have no outcome yet."""
-    methods = standard_methods(description.most_items, selection)
+    methods = methods_for(description.most_items)
     pieces: list[Piece] = []
     for target in targets():
         there = {(o.method, o.seed) for o in store.outcomes(description, target)}

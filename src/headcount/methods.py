@@ -17,13 +17,12 @@ from headcount.errors import SettingsError
 from headcount.histogram import TopCounts, count_distinct_users
 from headcount.population import EnginePopulation
 from headcount.privacy.budget import Budget
-from headcount.privacy.choosing import rationed_items
+from headcount.privacy.choosing import release_automatically
 from headcount.privacy.entropy import Entropy
-from headcount.privacy.estimate import smoothed
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.look import choose_k_bar, counts_at_ranks
+from headcount.privacy.estimate import estimated
+from headcount.privacy.filter import Cost
 from headcount.privacy.pcr import ReleasedCounts, private_count_release
-from headcount.privacy.rationed import SIZES, Asking, rationed_release
+from headcount.privacy.rationed import RationedCounts, rationed_release
 from headcount.privacy.schedule import delta_star, levels
 from headcount.privacy.settings import Settings, settings_for
 from headcount.sources.open import Events
@@ -96,110 +95,71 @@ class Method:
         progress: Progress,
     ) -> Callable[[], Made]:
         """Read what the method needs; return what then makes the release."""
-        top: TopCounts | None = None
-        population: EnginePopulation | None = None
         if self.name != "rationed":
             progress("counting distinct users per item")
             top = count_distinct_users(events, user, items, self.settings.k_bar + 1)
-        if self.name in ("rationed", "auto"):
-            progress("gathering who has what")
-            population = EnginePopulation(events, user, items)
-        if top is None:
-            assert population is not None  # noqa: S101 (one or the other was asked for)
-            return partial(self._rationed, population, entropy, progress, self._filter())
-        if population is None:
-            return partial(self.on_histogram, top, 0, entropy, progress)
+            if self.name != "auto":
+                return partial(self.on_histogram, top, 0, entropy, progress)
+        progress("gathering who has what")
+        population = EnginePopulation(events, user, items)
+        if self.name == "rationed":
+            return partial(self._rationed, population, entropy, progress)
         return partial(self._auto, top, population, entropy, progress)
 
     def on_histogram(
         self, top: TopCounts, floor: int, entropy: Entropy, progress: Progress
     ) -> Made:
         """Run Private Count Release on the highest counts of a histogram."""
-        return self._pcr(top, floor, entropy, progress, self._filter(), None)
+        counts = to_numpy(top.counts)
+        return self._of_pcr(
+            top.items,
+            private_count_release(counts, floor, self.settings, self.budget, entropy, progress),
+        )
+
+    def _rationed(self, population: EnginePopulation, entropy: Entropy, progress: Progress) -> Made:
+        return self._of_rationed(
+            population,
+            rationed_release(population, self.settings.r, self.budget, entropy, progress),
+        )
 
     def _auto(
         self, top: TopCounts, population: EnginePopulation, entropy: Entropy, progress: Progress
     ) -> Made:
-        """Buy a look at the counts and at the users, and go on with what promises more."""
-        progress("choosing a method")
-        privacy_filter = self._filter()
-        settings, budget = self.settings, self.budget
-        seen = counts_at_ranks(to_numpy(top.counts), 0, settings, budget, privacy_filter, entropy)
-        k_bar, promised = choose_k_bar(seen, settings, budget)
-        asking = Asking(population, entropy, privacy_filter)
-        sizes = asking.sizes(SIZES * budget.rho_for_filter)
-        if rationed_items(seen, sizes, settings.r, budget) > promised:
-            return self._rationed(population, entropy, progress, privacy_filter)
-        return self._pcr(top, 0, entropy, progress, privacy_filter, k_bar)
-
-    def _filter(self) -> PrivacyFilter:
-        return PrivacyFilter(Cost(self.budget.rho_for_filter, self.budget.delta_selection))
-
-    def _pcr(
-        self,
-        top: TopCounts,
-        floor: int,
-        entropy: Entropy,
-        progress: Progress,
-        privacy_filter: PrivacyFilter,
-        k_bar: int | None,
-    ) -> Made:
-        released = private_count_release(
-            to_numpy(top.counts),
-            floor,
-            self.settings,
-            self.budget,
-            entropy,
-            lambda number: progress(f"choosing and measuring items, level {number}"),
-            privacy_filter,
-            k_bar,
+        released = release_automatically(
+            to_numpy(top.counts), population, self.settings, self.budget, entropy, progress
         )
-        noisy = released.counts.astype(np.float64)
-        estimates, errors = noisy, released.sigmas
-        if self.settings.noise > 1:
-            estimates, errors = smoothed(released.thresholds, noisy, released.sigmas)
-        settings = {**self.settings.to_dict(), **self._chosen(released)}
+        if isinstance(released, RationedCounts):
+            return self._of_rationed(population, released)
+        return self._of_pcr(top.items, released)
+
+    def _of_pcr(self, names: "pa.Table", released: ReleasedCounts) -> Made:
+        estimates, errors = estimated(released, self.settings)
         return Made(
-            items=_rows(top.items, released.positions),
+            items=names.take(to_arrow(released.positions)),
             estimates=estimates,
             errors=errors,
-            noisy=noisy,
+            noisy=released.counts.astype(np.float64),
             sigmas=released.sigmas,
             spent=released.spent,
-            settings=settings,
+            settings={
+                **self.settings.to_dict(),
+                "k_bar": released.k_bar,
+                "delta_star": float(delta_star(self.settings, self.budget)),
+                "levels_run": released.levels_run,
+                **self._chosen("pcr"),
+            },
         )
 
-    def _chosen(self, released: ReleasedCounts) -> dict[str, object]:
-        return {
-            "k_bar": released.k_bar,
-            "delta_star": float(delta_star(self.settings, self.budget)),
-            "levels_run": released.levels_run,
-            **({"chosen": "pcr"} if self.name == "auto" else {}),
-        }
-
-    def _rationed(
-        self,
-        population: EnginePopulation,
-        entropy: Entropy,
-        progress: Progress,
-        privacy_filter: PrivacyFilter,
-    ) -> Made:
-        released = rationed_release(
-            population, self.settings.r, self.budget, entropy, progress, privacy_filter
-        )
+    def _of_rationed(self, population: EnginePopulation, released: RationedCounts) -> Made:
         return Made(
-            items=_rows(population.names, released.positions),
+            items=population.found_names().take(to_arrow(released.positions)),
             estimates=released.estimates,
             errors=released.errors,
             noisy=released.noisy,
             sigmas=released.sigmas,
             spent=released.spent,
-            settings={
-                "r": self.settings.r,
-                **({"chosen": "rationed"} if self.name == "auto" else {}),
-            },
+            settings={"r": self.settings.r, **self._chosen("rationed")},
         )
 
-
-def _rows(names: "pa.Table", positions: NDArray[np.int64]) -> "pa.Table":
-    return names.take(to_arrow(positions))
+    def _chosen(self, method: str) -> dict[str, object]:
+        return {"chosen": method} if self.name == "auto" else {}

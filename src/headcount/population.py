@@ -24,11 +24,7 @@ _ALL = 2**62
 
 
 class EnginePopulation:
-    """Who has what in some events, as `headcount.privacy.population.Population` asks it.
-
-    Attributes:
-        names: the found items, one row each, in the order they were found: public.
-    """
+    """Who has what in some events, as `headcount.privacy.population.Population` asks it."""
 
     def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
         self._passes = passes = Passes(events, user, items)
@@ -37,7 +33,7 @@ class EnginePopulation:
         self._sizes = self._items_per_user()
         self._asked: pa.Table | None = None
         self._found: Expression | None = None
-        self.names: pa.Table | None = None
+        self._names: pa.Table | None = None
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
@@ -64,13 +60,18 @@ class EnginePopulation:
         assert self._asked is not None  # noqa: S101 (a mechanism asks first)
         new = self._asked.take(to_arrow(np.array(places, dtype=np.int64)))
         new = new.select(self._passes.items)
-        self.names = new if self.names is None else pa.concat_tables([self.names, new])
+        self._names = new if self._names is None else pa.concat_tables([self._names, new])
         self._asked = None
         self._found = None
         if new.num_rows:
             known = self._passes.public(new)
             self._open = self._passes.keep(self._open.anti_join(known, self._passes.items))
             self._sizes = self._items_per_user()
+
+    def found_names(self) -> "pa.Table":
+        """Return the found items, one row each, in the order they were found: public."""
+        assert self._names is not None  # noqa: S101 (each round of discovery sets it)
+        return self._names
 
     def clipped_sums(self, costs: Integers) -> Integers:
         """For each found item, the sum of its users' shares."""
@@ -118,9 +119,9 @@ class EnginePopulation:
 
     def _found_pairs(self) -> Expression:
         if self._found is None:
-            assert self.names is not None  # noqa: S101 (nothing is counted before it is found)
-            places = to_arrow(np.arange(self.names.num_rows, dtype=np.int64))
-            known = self._passes.public(self.names.append_column("place", places))
+            names = self.found_names()
+            places = to_arrow(np.arange(names.num_rows, dtype=np.int64))
+            known = self._passes.public(names.append_column("place", places))
             pairs = self._passes.pairs.join(known, self._passes.items)
             self._found = self._passes.keep(pairs.select(self._user, "place"))
         return self._found

@@ -32,11 +32,13 @@ class Released:
         items: the codes of the items.
         counts: their noisy counts.
         sigma: the standard deviation of the noise, where it is the same for all.
+        errors: the standard error that each count is released with, where it has its own.
     """
 
     items: NDArray[np.integer]
     counts: NDArray[np.float64]
     sigma: float = float("nan")
+    errors: NDArray[np.float64] | None = None
 
 
 class Method(Protocol):

@@ -3,15 +3,18 @@
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from headcount.compare.dataset import Dataset
 from headcount.compare.methods import Method, Released, Target
-from headcount.compare.pcr import PrivateCountRelease
 from headcount.compare.plume import Plume, WithThreshold
+from headcount.compare.release import ReleaseMethod
 from headcount.compare.thresholding import Thresholding
 
+#: Half the width of an interval, in standard errors.
+Z = NormalDist().inv_cdf(0.975)
 #: Thresholding is compared where nobody has more items than this.
 SMALL_BOUND = 8
 
@@ -26,6 +29,7 @@ class Outcome:
         seed: the number of the trial.
         released: how many items came out.
         within: how many of their counts are within the relative error of the truth.
+        covered: how many of them have the truth in their interval, where they have intervals.
         bias: the mean of (noisy − true)/true, 0 if nothing came out.
     """
 
@@ -34,6 +38,7 @@ class Outcome:
     seed: int
     released: int
     within: int
+    covered: int
     bias: float
 
     def to_dict(self) -> dict[str, str | float]:
@@ -48,7 +53,9 @@ def standard_methods(most_items: int, selection: str = "weighted") -> list[Metho
         most_items: what the user with the most items has.
         selection: how Plume finds items.
     """
-    methods: list[Method] = [PrivateCountRelease("pcr-paper"), PrivateCountRelease("pcr")]
+    methods: list[Method] = [
+        ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed", "auto")
+    ]
     for percentile in (95, 99):
         plume = Plume(percentile, selection)
         methods += [plume, WithThreshold(plume)]
@@ -76,11 +83,13 @@ def run_trial(
 def _outcome(dataset: Dataset, name: str, released: Released, target: Target, seed: int) -> Outcome:
     truth = dataset.counts[released.items]
     errors = (released.counts - truth) / truth
+    sigmas = released.sigma if released.errors is None else released.errors
     return Outcome(
         method=name,
         rho=target.rho,
         seed=seed,
         released=int(errors.size),
         within=int(np.count_nonzero(np.abs(errors) <= target.r)),
+        covered=int(np.count_nonzero(np.abs(errors * truth) <= Z * sigmas)),
         bias=float(errors.mean()) if errors.size else 0.0,
     )

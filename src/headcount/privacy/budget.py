@@ -7,6 +7,7 @@ from numbers import Real
 
 from headcount.errors import BudgetError
 from headcount.privacy.conversion import epsilon_of, rho_of
+from headcount.privacy.filter import Cost
 
 DEFAULT_DELTA = 1e-6
 #: Below this, shares of δ would lose precision in floating point.
@@ -71,6 +72,11 @@ class Budget:
     def rho_for_filter(self) -> Fraction:
         """ρ·(1 − δₛ): what the filter may spend so that the promise is ρ (privacy/pcr.md)."""
         return Fraction(self.rho) * (1 - self.delta_selection)
+
+    @property
+    def for_filter(self) -> Cost:
+        """All that the filter of a release may spend."""
+        return Cost(self.rho_for_filter, self.delta_selection)
 
 
 def _float_of_selection(selection: Fraction) -> float:

@@ -5,11 +5,27 @@ pays for each user's own items, but must find them by weights that are small if 
 """
 
 import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headcount.privacy.budget import Budget
-from headcount.privacy.look import STEP, Falling
-from headcount.privacy.rationed import DISCOVERIES, FINAL
+from headcount.privacy.entropy import Entropy
+from headcount.privacy.filter import PrivacyFilter
+from headcount.privacy.look import STEP, Falling, choose_k_bar, counts_at_ranks
+from headcount.privacy.pcr import ReleasedCounts, private_count_release
+from headcount.privacy.population import Population
+from headcount.privacy.rationed import (
+    DISCOVERIES,
+    FINAL,
+    SIZES,
+    Asking,
+    RationedCounts,
+    rationed_release,
+)
 from headcount.privacy.rationing import AIM, Sizes
+from headcount.privacy.settings import Settings
 
 # A weight must exceed its noise by about this many σ to be found (rationed.md, threshold).
 FOUND_AT = 6.6
@@ -42,3 +58,36 @@ def rationed_items(seen: dict[int, int], sizes: Sizes, r: float, budget: Budget)
             break
         before, rank = rank, max(rank + 1, int(rank * STEP))
     return before
+
+
+def release_automatically(
+    top: Sequence[int] | NDArray[np.int64],
+    population: Population,
+    settings: Settings,
+    budget: Budget,
+    entropy: Entropy,
+    on_step: Callable[[str], None] = lambda step: None,
+) -> ReleasedCounts | RationedCounts:
+    """Buy a look at the counts and at the users, and go on with what promises more.
+
+    Formal guarantee: as for `private_count_release` and `rationed_release`: one filter grants the
+    look and all that follows, which depends on what the look released.
+
+    Args:
+        top: the highest counts, as for `private_count_release` of a complete histogram.
+        population: who has what, as for `rationed_release`.
+        settings: of Private Count Release.
+        budget: what may be spent on everything together.
+        entropy: where noise comes from.
+        on_step: called with what is being done, which may be shown.
+    """
+    on_step("choosing a method")
+    privacy_filter = PrivacyFilter(budget.for_filter)
+    seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
+    k_bar, promised = choose_k_bar(seen, settings, budget)
+    sizes = Asking(population, entropy, privacy_filter).sizes(SIZES * budget.rho_for_filter)
+    if rationed_items(seen, sizes, settings.r, budget) > promised:
+        return rationed_release(population, settings.r, budget, entropy, on_step, privacy_filter)
+    return private_count_release(
+        top, 0, settings, budget, entropy, on_step, privacy_filter=privacy_filter, k_bar=k_bar
+    )

@@ -11,6 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.privacy.pcr import ReleasedCounts
+from headcount.privacy.settings import Settings
+
 Floats = NDArray[np.float64]
 
 #: How many items on either side, in the order they came out, say where a count is to be expected.
@@ -50,6 +53,17 @@ def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats,
         (ratios + drawn * (expected - ratios)) * thresholds,
         WIDER * np.sqrt(error) * thresholds,
     )
+
+
+def estimated(released: ReleasedCounts, settings: Settings) -> tuple[Floats, Floats]:
+    """Return the counts of a run of Private Count Release, and their standard errors.
+
+    With the paper's noise each count stands for itself.
+    """
+    noisy = released.counts.astype(np.float64)
+    if settings.noise == 1:
+        return noisy, released.sigmas
+    return smoothed(released.thresholds, noisy, released.sigmas)
 
 
 def _around(values: Floats) -> Floats:

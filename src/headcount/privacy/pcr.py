@@ -48,7 +48,7 @@ def private_count_release(
     settings: Settings,
     budget: Budget,
     entropy: Entropy,
-    on_level: Callable[[int], None] = lambda number: None,
+    on_step: Callable[[str], None] = lambda step: None,
     privacy_filter: PrivacyFilter | None = None,
     k_bar: int | None = None,
 ) -> ReleasedCounts:
@@ -67,12 +67,12 @@ def private_count_release(
         settings: the mechanism's parameters.
         budget: what may be spent.
         entropy: where noise comes from.
-        on_level: called with the number of each level before it runs, which may be shown.
+        on_step: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent already; the rest is used.
         k_bar: if it has been chosen already, from what was released.
     """
     if privacy_filter is None:
-        privacy_filter = PrivacyFilter(Cost(budget.rho_for_filter, budget.delta_selection))
+        privacy_filter = PrivacyFilter(budget.for_filter)
     if k_bar is None:
         seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
         k_bar, _ = choose_k_bar(seen, settings, budget)
@@ -89,7 +89,7 @@ def private_count_release(
         if most_picks == 0:
             break
         levels_run += 1
-        on_level(levels_run)
+        on_step(f"choosing and measuring items, level {levels_run}")
         privacy_filter.reserve(level.most(most_picks))
         outcome = race(level, candidates, alive, most_picks, entropy)
         items = outcome.picked

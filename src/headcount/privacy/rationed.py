@@ -83,8 +83,7 @@ def rationed_release(
         on_step: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent; the rest is used.
     """
-    total = Cost(budget.rho_for_filter, budget.delta_selection)
-    asking = Asking(population, entropy, privacy_filter or PrivacyFilter(total))
+    asking = Asking(population, entropy, privacy_filter or PrivacyFilter(budget.for_filter))
     rho, delta = asking.filter.left.rho, asking.filter.left.delta
     found = Found()
     for number, share in enumerate(DISCOVERIES, 1):

@@ -1,0 +1,160 @@
+"""How many accurate counts each method gets out of a budget: `make yield`.
+
+One table over the Parquet files of a folder, and the bars that the methods have to clear.
+"""
+
+import argparse
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments import run
+from experiments.sets import DATA, ROOT, sources
+from experiments.store import Description, Store
+from headcount.compare.methods import Method
+from headcount.compare.plume import Plume, WithThreshold
+from headcount.compare.release import ReleaseMethod
+from headcount.compare.trials import Outcome
+
+PLUMES = [WithThreshold(Plume(percentile, "weighted")) for percentile in (95, 99)]
+OURS = [ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed", "auto")]
+METHODS: list[Method] = [OURS[0], *PLUMES, *OURS[1:]]
+
+#: A precision that is asked for where at least so many items are released.
+PRECISION, ENOUGH = 0.9, 30
+#: How often intervals must hold the truth.
+COVERAGE = 0.93
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method on a set with a budget: means over the trials."""
+
+    released: float
+    within: float
+    covered: float
+
+    @classmethod
+    def of(cls, outcomes: list[Outcome]) -> "Cell":
+        """Average."""
+        some = [outcome for outcome in outcomes if outcome.released]
+        return cls(
+            sum(o.released for o in outcomes) / len(outcomes),
+            sum(o.within / o.released for o in some) / len(some) if some else math.nan,
+            sum(o.covered / o.released for o in some) / len(some) if some else math.nan,
+        )
+
+    def __str__(self) -> str:
+        if not self.released:
+            return "0"
+        return f"{self.released:,.0f} · {100 * self.within:.0f} %"
+
+
+Cells = dict[tuple[str, float, str], Cell]
+
+
+def cells(descriptions: Iterable[Description], store: Store, trials: int) -> Cells:
+    """Return the mean of each method on each set at each budget."""
+    found: Cells = {}
+    for description in descriptions:
+        for target in run.targets():
+            outcomes = [o for o in store.outcomes(description, target) if o.seed < trials]
+            for method in METHODS:
+                mine = [o for o in outcomes if o.method == method.name]
+                found[description.name, target.rho, method.name] = Cell.of(mine)
+    return found
+
+
+def table(names: list[str], found: Cells) -> str:
+    """Return one line for each set and budget."""
+    heads = [method.name for method in METHODS]
+    lines = [f"| data | ρ | {' | '.join(heads)} |", f"|---|--:|{'---|' * len(heads)}"]
+    for name in names:
+        for rho in run.RHOS:
+            row = " | ".join(str(found[name, rho, head]) for head in heads)
+            lines.append(f"| {name} | {rho:g} | {row} |")
+    return "\n".join(lines)
+
+
+def bars(descriptions: list[Description], found: Cells) -> list[str]:
+    """Return one line for each bar: what was asked for and what came out."""
+    places = [(d.name, rho) for d in descriptions for rho in run.RHOS]
+    many = [(d.name, rho) for d in descriptions for rho in run.RHOS if d.percentiles[0] > 1]
+
+    def ratios(method: str, to: str, where: list[tuple[str, float]]) -> list[float]:
+        return [found[n, rho, method].released / found[n, rho, to].released for n, rho in where]
+
+    def geometric(values: list[float]) -> float:
+        return math.exp(sum(map(math.log, values)) / len(values))
+
+    lines = []
+    for method in ("pcr", "rationed", "auto"):
+        mine = {place: found[*place, method] for place in places}
+        enough = {p: cell for p, cell in mine.items() if cell.released >= ENOUGH}
+        lowest = min(enough, key=lambda p: enough[p].within)
+        covered = min(enough, key=lambda p: enough[p].covered)
+        lines += [
+            f"{method}: lowest precision {enough[lowest].within:.3f} at {_at(lowest)} "
+            f"(asked for: {PRECISION})",
+            f"{method}: lowest coverage {enough[covered].covered:.3f} at {_at(covered)} "
+            f"(asked for: {COVERAGE})",
+        ]
+    pcr = ratios("pcr", "pcr-paper", many)
+    auto = ratios("auto", "pcr-paper", places)
+    better = [
+        found[n, rho, "auto"].released
+        / max(found[n, rho, "pcr"].released, found[n, rho, "rationed"].released)
+        for n, rho in places
+    ]
+    plume = []
+    for n, rho in places:
+        rivals = [found[n, rho, plume_.name] for plume_ in PLUMES]
+        good = [rival.released for rival in rivals if rival.within >= PRECISION]
+        plume.append(
+            (found[n, rho, "auto"].released / max(good) if good and max(good) else 9.0, (n, rho))
+        )
+    return [
+        *lines,
+        f"pcr against the paper's, items per user many: at least {min(pcr):.2f} (1.2), "
+        f"geometric mean {geometric(pcr):.2f} (1.4)",
+        f"auto against the paper's: geometric mean {geometric(auto):.2f} (2.5; aim 3.5), "
+        f"at least {min(auto):.2f}",
+        f"auto against pcr: at least {min(ratios('auto', 'pcr', places)):.3f} (1)",
+        f"auto against the better of pcr and rationed: at least {min(better):.3f} (0.95)",
+        f"auto against Plume with threshold, where precise: at least {min(plume)[0]:.2f} at "
+        f"{_at(min(plume)[1])} (1)",
+    ]
+
+
+def _at(place: tuple[str, float]) -> str:
+    return f"{place[0]}, ρ = {place[1]:g}"
+
+
+def main() -> None:
+    """Run what is missing, then write and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.yields")
+    parser.add_argument("--data", type=Path, default=DATA, help="a folder of Parquet files")
+    parser.add_argument("--trials", type=int, default=run.TRIALS)
+    parser.add_argument("--output", type=Path, default=ROOT / "results" / "yield")
+    parser.add_argument("sets", nargs="*", help="names of sets; all if none is given")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.exit(message=f"There is no folder {options.data} to measure on; give --data.\n")
+    found = [s for s in sources({}, options.data, quick=False) if s.name in _names(options.data)]
+    found = [source for source in found if not options.sets or source.name in options.sets]
+    store = Store(options.output)
+    descriptions = run.run_all(found, store, options.trials, lambda most_items: METHODS)
+    means = cells(descriptions, store, options.trials)
+    text = table([d.name for d in descriptions], means)
+    text += "\n\n" + "\n".join(f"- {line}" for line in bars(descriptions, means)) + "\n"
+    (options.output / "yield.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def _names(data: Path) -> set[str]:
+    return {path.stem for path in data.glob("*.parquet")}
+
+
+if __name__ == "__main__":
+    main()
