@@ -42,7 +42,8 @@ class Sizes:
 
     def __init__(self, noisy: list[int], sigma: float) -> None:
         users = np.array(noisy, dtype=np.float64)
-        self.users = np.where(users < 3 * sigma, 0.0, users)
+        # Noise alone must not make up users with a million items.
+        self.users = np.where(users < 5 * sigma, 0.0, users)
         uppers = [*self.BOUNDS[1:], self.BOUNDS[-1] * 2]
         #: The middle of each bin.
         self.items = np.array(
