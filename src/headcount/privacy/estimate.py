@@ -53,7 +53,7 @@ def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats,
 
 
 def _around(values: Floats) -> Floats:
-    """Sums over each item's neighbours and itself."""
+    """Return sums over each item's neighbours and itself."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     places = np.arange(values.size)
     last = np.minimum(places + NEIGHBOURS + 1, values.size)

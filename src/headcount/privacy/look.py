@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
@@ -22,7 +25,7 @@ SHARE = Fraction(1, 100)
 
 
 def counts_at_ranks(
-    top: Sequence[int],
+    top: Sequence[int] | NDArray[np.int64],
     floor: int,
     settings: Settings,
     budget: Budget,
@@ -45,7 +48,7 @@ def counts_at_ranks(
     ranks = settings.ranks
     if not ranks:
         return {}
-    sigma = float_above((len(ranks) / (2 * SHARE * budget.rho_for_filter))) ** 0.5
+    sigma = float_above(len(ranks) / (2 * SHARE * budget.rho_for_filter)) ** 0.5
     cost = Cost(measure_cost(sigma) * len(ranks))
     privacy_filter.reserve(cost)
     true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
@@ -65,7 +68,7 @@ class Falling:
             self._logs.append((math.log(rank), math.log(lowest)))
 
     def count_at(self, rank: float) -> float:
-        """The count at a rank."""
+        """Return the count at a rank."""
         x = math.log(rank)
         for (left, high), (right, low) in pairwise(self._logs):
             if x <= right:
@@ -89,7 +92,7 @@ def choose_k_bar(seen: dict[int, int], settings: Settings, budget: Budget) -> tu
     if not seen:
         return settings.k_bar, 0
     falling = Falling(seen)
-    options = [rank for rank in seen if rank >= SMALLEST_K_BAR]
+    options = [rank for rank in seen if rank >= SMALLEST_K_BAR] or [settings.k_bar]
     promised = {k_bar: _items_for(k_bar, falling, settings, budget) for k_bar in options}
     k_bar = max(options, key=lambda option: (promised[option], -option))
     return k_bar, promised[k_bar]

@@ -6,6 +6,7 @@ much comes out of the budget. Constants are justified in rationed.md.
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +46,10 @@ class Sizes:
         uppers = [*self.BOUNDS[1:], self.BOUNDS[-1] * 2]
         #: The middle of each bin.
         self.items = np.array(
-            [math.sqrt(low * max(low, high - 1)) for low, high in zip(self.BOUNDS, uppers, strict=True)]
+            [
+                math.sqrt(low * max(low, high - 1))
+                for low, high in zip(self.BOUNDS, uppers, strict=True)
+            ]
         )
 
     def count_per_weight(self) -> float:
@@ -75,13 +79,9 @@ class Found:
         return sum(round_.size for round_ in self.weights)
 
     def rough_counts(self) -> Floats:
-        """Counts guessed from the weights alone, of the right order of magnitude."""
-        return np.maximum(
-            np.concatenate(
-                [w * k for w, k in zip(self.weights, self.counts_per_weight, strict=True)]
-            ),
-            1.0,
-        )
+        """Guess counts from the weights alone, to the right order of magnitude."""
+        guesses = [w * k for w, k in zip(self.weights, self.counts_per_weight, strict=True)]
+        return np.maximum(np.concatenate(guesses), np.float64(1.0))
 
 
 @dataclass
@@ -99,9 +99,9 @@ class Beliefs:
     order: NDArray[np.int64]
 
     @staticmethod
-    def coarse_noise(rough: Floats) -> Floats:
-        """σ of the coarse measurement of each item."""
-        return _stepped(COARSE_NOISE * rough)
+    def coarse_noise(rough: Floats, least: float) -> Floats:
+        """σ of the coarse measurement of each item, none below the least."""
+        return np.maximum(_stepped(COARSE_NOISE * rough), least)
 
     @classmethod
     def from_coarse(cls, found: Found, rough: Floats, coarse: Floats, noise: Floats) -> "Beliefs":
@@ -128,21 +128,24 @@ class Beliefs:
             errors[places] = (seen + prior) ** -0.5
         return cls(estimates, errors, np.argsort(-estimates, kind="stable"))
 
-    def sigmas(self, r: float) -> Floats:
-        """σ for the final measurement of each item, to end at the error that is aimed at."""
+    def sigmas(self, r: float, least: float) -> Floats:
+        """σ for the final measurement of each item, to end at the error that is aimed at.
+
+        None is below the least: with that an item takes a user's whole ration.
+        """
         goal = (AIM * r * self.estimates) ** -2
         needed = np.maximum(goal - TRUST * self.errors**-2, LEAST * goal)
-        return _stepped(needed**-0.5)
+        return np.maximum(_stepped(needed**-0.5), least)
 
     def cuts(self, sigmas: Floats, ration: float) -> list[int]:
-        """The numbers of items, rising, that the search may choose from."""
+        """Return the numbers of items, rising, that the search may choose from."""
         affordable = 1 / (2 * sigmas**2) <= LARGEST_PART * ration
         most = max(1, int(affordable.sum()))
         return sorted({math.ceil(most / STEP**step) for step in range(CUTS)})
 
     @staticmethod
     def acceptable(r: float) -> float:
-        """The largest relative standard error of an item that is released."""
+        """Return the largest relative standard error of an item that is released."""
         return ACCEPTED * r
 
     def updated(
@@ -156,18 +159,17 @@ class Beliefs:
 
 
 def loss_put_up_with(r: float) -> float:
-    """The largest loss among the rarest items that is put up with (it is corrected)."""
+    """Return the largest loss among the rarest items that is put up with (it is corrected)."""
     return LOSS * r
 
 
 def _ratio_along(counts: Floats, weights: Floats) -> Floats:
-    """Counts per weight among items of similar weight."""
+    """Return counts per weight among items of similar weight."""
     parts = max(1, min(8, weights.size // 40))
     edges = np.linspace(0, weights.size, parts + 1).astype(int)
     middles = (edges[:-1] + edges[1:]) / 2
     ratios = [
-        max(float(counts[a:b].sum() / weights[a:b].sum()), 0.2)
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        max(float(counts[a:b].sum() / weights[a:b].sum()), 0.2) for a, b in pairwise(edges.tolist())
     ]
     return np.interp(np.arange(weights.size), middles, ratios)
 

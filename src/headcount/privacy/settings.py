@@ -71,6 +71,10 @@ class Settings:
             raise SettingsError(f"growth must be a finite number above 1, got {self.growth:g}")
         if not (self.noise >= 1 and math.isfinite(self.noise)):
             raise SettingsError(f"noise must be a finite number of at least 1, got {self.noise:g}")
+        if any(isinstance(rank, bool) or not isinstance(rank, int) for rank in self.ranks) or (
+            self.ranks and min(self.ranks) < 1
+        ):
+            raise SettingsError("ranks to look at must be whole numbers of at least 1")
         if self.ranks and self.k_bar != max(self.ranks):
             raise SettingsError("the most candidates (k̄) are the largest of the ranks looked at")
         if self.delta_star is not None and not 0 < self.delta_star < 1:
