@@ -310,7 +310,7 @@ def test_equal_weights_come_in_any_order():
     """Not in the population's own, which may depend on who has what."""
     orders = set()
     for seed in range(40):
-        asking = rationed._Asking(
+        asking = rationed.Asking(
             Flat(), SeededEntropy(seed), PrivacyFilter(Cost(Fraction(1), Fraction(1, 10)))
         )
         asking.entropy.discrete_gaussian = lambda values, sigma: list(values)

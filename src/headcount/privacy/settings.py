@@ -98,7 +98,9 @@ class Settings:
 
 #: What ``--method`` and ``method=`` accept; a method is a preset of the settings.
 METHODS: dict[str, Settings] = {
-    "pcr": Settings(k_bar=100_000, ranks=(10, 100, 1000, 10_000, 30_000, 100_000), growth=1.07, noise=2.5),
+    "pcr": Settings(
+        k_bar=100_000, ranks=(10, 100, 1000, 10_000, 30_000, 100_000), growth=1.07, noise=2.5
+    ),
     "pcr-paper": Settings(
         growth=math.sqrt(2), epsilon_star=0.0005, delta_star=1e-11, charging=Charging.PAPER
     ),
