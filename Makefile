@@ -5,13 +5,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-engines kill-ledger paper paper-quick yield install clean
+.PHONY: demo test audit lint bench bench-engines kill-ledger paper paper-quick yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2
+
+audit: .venv/installed-dev
+	AUDIT_RUNS=100000 $(BIN)/python -m pytest -n 2 tests/privacy/test_audit.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

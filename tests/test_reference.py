@@ -11,7 +11,7 @@ import pytest
 import headcount
 import headcount.cli
 from headcount.cli import cli
-from headcount.privacy.settings import METHODS, Settings
+from headcount.privacy.settings import PRESETS, Settings
 from tests.markdown import (
     ROOT,
     TEXTS,
@@ -207,7 +207,7 @@ def test_every_setting_is_documented_with_its_values():
     values = {"√2": 2**0.5, "from δ": None}
     for column, method in ((3, "pcr"), (4, "pcr-paper")):
         for field, row in documented.items():
-            real = getattr(METHODS[method], field)
+            real = getattr(PRESETS[method], field)
             shown = row[column]
             if shown in values:
                 assert values[shown] == real, (method, field)

@@ -13,7 +13,7 @@ from headcount.cli import cli
 from headcount.plan import expect, expectations, smallest_item
 from headcount.privacy.budget import Budget
 from headcount.privacy.schedule import delta_star
-from headcount.privacy.settings import METHODS
+from headcount.privacy.settings import PRESETS
 
 
 def test_plan(headcount):
@@ -31,7 +31,7 @@ def test_plan(headcount):
 
 
 def test_plan_follows_the_formula():
-    settings, budget = METHODS["pcr"], Budget(rho=1, delta=1e-6)
+    settings, budget = PRESETS["pcr"], Budget(rho=1, delta=1e-6)
     ratio = np.log(settings.k_bar / float(delta_star(settings, budget)))
     for expected in expectations(settings, budget)[:-1]:
         cost = (ratio**2 / 8 + 1 / (2 * (settings.r / 1.5) ** 2)) / expected.users**2
@@ -43,7 +43,7 @@ def test_plan_follows_the_formula():
 
 
 def test_plan_is_about_right():
-    settings, budget = METHODS["pcr"], Budget(rho=1, delta=1e-6)
+    settings, budget = PRESETS["pcr"], Budget(rho=1, delta=1e-6)
     (planned,) = [e for e in expectations(settings, budget) if e.users == 300]
     counts = {f"item {n}": planned.users for n in range(10 * planned.items)}
     released = len(hc.release_counts(counts, budget=budget, unsafe_seed=1))
@@ -83,7 +83,7 @@ def test_plan_of_what_is_no_budget(headcount, args, says):
 
 def test_plan_of_the_paper_stops_where_delta_ends():
     budget = Budget(rho=1e6, delta=1e-9)
-    assert expectations(METHODS["pcr-paper"], budget)[-1].items == 90
+    assert expectations(PRESETS["pcr-paper"], budget)[-1].items == 90
 
 
 def test_made_up_events():

@@ -74,7 +74,7 @@ def run_law(
 ) -> RunLaw:
     """The law of a whole run; with `common`, of N̂ of pcr.md over those candidates."""
     counts, cutoff = candidates_of(h, settings.k_bar)
-    schedule = list(levels(settings, budget))
+    schedule = list(levels(settings, budget))  # before noise grows with what was released
     delta = float(budget.delta_selection)
     transcripts: dict[Transcript, float] = defaultdict(float)
     measured: dict[Transcript, tuple[tuple[str, float], ...]] = {}
@@ -95,7 +95,7 @@ def run_law(
         if number == len(schedule):
             end(done, p, kept, noise)
             return
-        level = schedule[number]
+        level = schedule[number].with_noise(settings.factor(len(noise)))
         privacy_filter = PrivacyFilter(
             Cost(budget.rho_for_filter - spent.rho, budget.delta_selection - spent.delta)
         )
@@ -121,10 +121,8 @@ def run_law(
             now = Cost(spent.rho + charged.spent.rho, spent.delta + charged.spent.delta)
             rest = {item: n for item, n in left.items() if item not in items}
             more = (*noise, *((item, level.sigma) for item in items))
-            if cut:
-                end((*done, entries), p * q, kept * (1 - bad_here), more)
-            else:
-                go(number + 1, rest, now, (*done, entries), p * q, kept * (1 - bad_here), more)
+            # Also after a cut: with more noise from now on, a pick may be paid for again.
+            go(number + 1, rest, now, (*done, entries), p * q, kept * (1 - bad_here), more)
 
     go(0, dict(counts), Cost(), (), 1.0, 1.0, ())
     return RunLaw(dict(transcripts), bad, measured)

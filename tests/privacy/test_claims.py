@@ -20,7 +20,17 @@ from tests.privacy.laws import (
 
 # δ is large here so that what it pays for is large too; ρ is small so that runs are short.
 BUDGETS = [Budget(rho=0.6, delta=0.2), Budget(rho=1.5, delta=0.05)]
+
+
+class NoisierSoon(Settings):
+    """Noise that grows with the first items already, so that a cut level is not the last."""
+
+    def factor(self, released):
+        return 1.0 + 2 * released
+
+
 SETTINGS = [
+    NoisierSoon(epsilon_star=0.7, growth=1.3, k_bar=2, r=0.35),
     Settings(epsilon_star=0.8, growth=1.6, k_bar=2, r=0.9),
     Settings(epsilon_star=1.1, growth=1.3, k_bar=1, r=0.9),
     Settings(epsilon_star=0.9, growth=1.5, k_bar=3, r=0.9),
@@ -131,6 +141,12 @@ def test_a_run_is_differentially_private_as_converted(settings, budget):
                 max(0.0, p - math.exp(epsilon) * there.get(t, 0.0)) for t, p in here.items()
             )
             assert excess <= total * (1 + 1e-9)
+
+
+def test_a_level_may_follow_one_that_was_cut():
+    """So that the cases above include it."""
+    law = run_law({"a": 9, "b": 6}, SETTINGS[0], BUDGETS[0]).transcripts
+    assert any(entries[-1] != BOTTOM for t in law for entries in t[:-1])
 
 
 def test_the_number_of_levels_does_not_tell_an_empty_table_from_one_user():

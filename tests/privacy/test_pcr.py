@@ -1,5 +1,6 @@
 """Private Count Release: the fast one against the paper's, and what must not depend on data."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -11,6 +12,8 @@ from headcount.errors import BudgetError
 from headcount.privacy.budget import Budget
 from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import OsEntropy, SeededEntropy
+from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.look import SHARE, counts_at_ranks
 from headcount.privacy.pcr import private_count_release
 from headcount.privacy.schedule import levels
 from headcount.privacy.settings import Charging, Settings, settings_for
@@ -23,8 +26,7 @@ COUNTS = sorted((int(3000 / rank**0.8) for rank in range(1, 61)), reverse=True)
 
 
 def fast(counts, settings, budget, entropy):
-    candidates = Candidates.from_top(counts[: settings.k_bar + 1], settings.k_bar)
-    return private_count_release(candidates, settings, budget, entropy)
+    return private_count_release(counts[: settings.k_bar + 1], 0, settings, budget, entropy)
 
 
 def literally(counts, settings, budget, rng, **changes):
@@ -40,6 +42,15 @@ def literally(counts, settings, budget, rng, **changes):
         rng=rng,
         **changes,
     )
+
+
+def levels_of(run, settings, budget):
+    """The levels that ran, with their noise, and how many items each gave."""
+    before = 0
+    for plain in itertools.islice(levels(settings, budget, run.k_bar), run.levels_run):
+        items = int(np.sum(run.thresholds == plain.threshold))
+        yield plain.with_noise(settings.factor(before)), items
+        before += items
 
 
 @pytest.mark.parametrize("k_bar", [40, 1000])
@@ -104,7 +115,7 @@ def test_counts_carry_noise_of_the_sigma_that_was_charged(entropy):
     true = np.full(5000, 100_000)
     settings, budget = settings_for("pcr", k_bar=5000), Budget(rho=1.0)
     run = fast(true, settings, budget, entropy)
-    charged = {level.sigma: level.measure.rho for level in levels(settings, budget)}
+    charged = {level.sigma: level.measure.rho for level, _ in levels_of(run, settings, budget)}
     assert run.positions.size == 5000
     assert all(charged[s] >= 1 / (2 * Fraction(s) ** 2) for s in set(run.sigmas.tolist()))
     squares = float(np.sum(((run.counts - true) / run.sigmas) ** 2))
@@ -122,9 +133,12 @@ def test_an_empty_table_runs_every_level_it_can_pay_for():
     """Nothing left to find is never a reason to stop."""
     settings, budget = settings_for("pcr"), Budget(rho=1.0)
     run = fast([], settings, budget, SeededEntropy(1))
-    all_levels = list(levels(settings, budget))
+    all_levels = list(levels(settings, budget, run.k_bar))
     assert run.positions.size == 0
-    left, expected = budget.rho_for_filter, 0
+    look = PrivacyFilter(Cost(budget.rho_for_filter))
+    counts_at_ranks([], 0, settings, budget, look, SeededEntropy(1))
+    assert look.spent.rho >= SHARE * budget.rho_for_filter * Fraction(99, 100)
+    left, expected = look.left.rho, 0
     for level in all_levels:
         if left < level.pick.rho + level.measure.rho:
             break
@@ -148,15 +162,13 @@ def test_every_level_that_ran_is_charged_and_bottom_ends_it():
     """The spend is what the transcript says: a pick per item and per ⊥, a measurement per item."""
     settings, budget = settings_for("pcr", k_bar=50), Budget(rho=0.3)
     run = fast(COUNTS, settings, budget, SeededEntropy(3))
-    ran = list(levels(settings, budget))[: run.levels_run]
-    per_level = [int(np.sum(run.sigmas == level.sigma)) for level in ran]
-    assert sum(per_level) == run.positions.size > 10
-    picks = sum(
-        level.pick.rho * (items + 1) + level.measure.rho * items
-        for level, items in zip(ran, per_level, strict=True)
-    )
+    ran = list(levels_of(run, settings, budget))
+    assert sum(items for _, items in ran) == run.positions.size > 10
+    assert run.sigmas.tolist() == [level.sigma for level, items in ran for _ in range(items)]
+    assert run.sigmas[-1] > list(levels(settings, budget))[run.levels_run - 1].sigma
+    picks = sum(level.pick.rho * (items + 1) + level.measure.rho * items for level, items in ran)
     last_was_cut = picks - run.spent.rho
-    assert last_was_cut in (0, ran[-1].pick.rho)
+    assert last_was_cut in (0, ran[-1][0].pick.rho)
     assert run.spent.rho <= budget.rho_for_filter
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
 from headcount.privacy.pcr import ReleasedCounts
-from headcount.privacy.settings import METHODS
+from headcount.privacy.settings import PRESETS
 from headcount.release import Guarantee, Release, build_release
 
 BUDGET = Budget(rho=1, delta=1e-6)
@@ -27,5 +27,5 @@ def release_of(items: dict[str, Any] | pa.Table, *, private: bool = True) -> Rel
     )
     guarantee = Guarantee.of(BUDGET, method="pcr", private=private, rows_stay_apart=True)
     return build_release(
-        table, released, guarantee=guarantee, settings=METHODS["pcr"], budget=BUDGET
+        table, released, guarantee=guarantee, settings=PRESETS["pcr"], budget=BUDGET
     )

@@ -7,7 +7,12 @@ Read it in this order, with the paper beside it:
     schedule     the levels and what each costs
     candidates   the k̄ items with the highest counts, and c
     race         all picks of one level (uses clocks)            race.md
-    filter       asked before every level, never exceeded
+    filter       asked before every step, never exceeded
+    look         counts at a few ranks, which choose k̄           look.md
     pcr          Private Count Release                           pcr.md
+    estimate     counts estimated from all that it released      estimate.md
+    population   what may be asked about who has what
+    rationed     Rationed release (choices in rationing)         rationed.md
+    choosing     which of the two promises more                  look.md
     entropy      where all randomness enters
 """

@@ -34,6 +34,8 @@ SECOND_ROUND = 0.6
 # How much of the pairs must count in full; what is not proportional to a user's size is lost on
 # top of that.
 COUNTED = 0.97
+# The promise of a rationed release is the rougher of the two, so it must be this much larger.
+MUST_EXCEED = 1.15
 
 
 def rationed_items(seen: dict[int, int], sizes: Sizes, r: float, budget: Budget) -> int:
@@ -86,7 +88,7 @@ def release_automatically(
     seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
     k_bar, promised = choose_k_bar(seen, settings, budget)
     sizes = Asking(population, entropy, privacy_filter).sizes(SIZES * budget.rho_for_filter)
-    if rationed_items(seen, sizes, settings.r, budget) > promised:
+    if rationed_items(seen, sizes, settings.r, budget) > MUST_EXCEED * promised:
         return rationed_release(population, settings.r, budget, entropy, on_step, privacy_filter)
     return private_count_release(
         top, 0, settings, budget, entropy, on_step, privacy_filter=privacy_filter, k_bar=k_bar

@@ -23,7 +23,7 @@ NEIGHBOURS = 40
 SPREAD, SPREAD_COUNTS_FOR = math.pi / math.sqrt(3) / 28, 10.0
 # Counts lie around what is expected with longer tails than a Gaussian, and what is expected is
 # itself estimated: measured coverage asks for this much more (estimate.md).
-WIDER = 1.5
+WIDER = 1.6
 
 
 def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats, Floats]:

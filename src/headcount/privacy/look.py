@@ -92,7 +92,7 @@ def choose_k_bar(seen: dict[int, int], settings: Settings, budget: Budget) -> tu
     if not seen:
         return settings.k_bar, 0
     falling = Falling(seen)
-    options = [rank for rank in seen if rank >= SMALLEST_K_BAR]
+    options = [rank for rank in seen if rank >= SMALLEST_K_BAR] or [settings.k_bar]
     promised = {k_bar: _items_for(k_bar, falling, settings, budget) for k_bar in options}
     k_bar = max(options, key=lambda option: (promised[option], -option))
     return k_bar, promised[k_bar]

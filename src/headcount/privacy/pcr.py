@@ -69,13 +69,15 @@ def private_count_release(
         entropy: where noise comes from.
         on_step: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent already; the rest is used.
-        k_bar: if it has been chosen already, from what was released.
+        k_bar: if it has been chosen already, from what was released; at most the settings' k̄.
     """
     if privacy_filter is None:
         privacy_filter = PrivacyFilter(budget.for_filter)
     if k_bar is None:
         seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
         k_bar, _ = choose_k_bar(seen, settings, budget)
+    if k_bar > settings.k_bar:
+        raise ValueError("counts were cut at fewer candidates than these")
     candidates = Candidates.from_top(top, k_bar, floor)
     alive = np.ones(candidates.counts.size, dtype=np.bool_)
     positions: list[int] = []

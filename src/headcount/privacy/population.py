@@ -27,7 +27,8 @@ class Population(Protocol):
         """For items not found yet, in an order of its own, the sum of their users' weights.
 
         A user with n such items gives ⌊√(unit² // n)⌋ to each of them, or nothing at all if n
-        exceeds ``most_items``. Sums below ``at_least`` are left out.
+        exceeds ``most_items``. Each weight is a whole number before it is added. Sums below
+        ``at_least``, which is 1 or more, are left out.
         """
 
     def found(self, places: Sequence[int]) -> None:
@@ -37,7 +38,9 @@ class Population(Protocol):
         """For each found item, the sum of its users' shares.
 
         The costs of a user's items add up to C; the share of the user in each of them is the
-        largest whole number a ≤ GRID with a²·C ≤ GRID²·RATION. Items of cost 0 get 0.
+        largest whole number a ≤ GRID with a²·C ≤ GRID²·RATION, which is
+        ⌊√min(GRID², GRID²·RATION // C)⌋. Items of cost 0 get 0. All costs together are below
+        2⁶³, so C must be added in whole numbers of 64 bits, not in floating point.
         """
 
     def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:

@@ -19,7 +19,7 @@ from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
 from headcount.privacy.population import GRID, RATION, Integers, Population
-from headcount.privacy.rationing import Beliefs, Found, Sizes, loss_put_up_with
+from headcount.privacy.rationing import LOSS, Beliefs, Found, Sizes, furthest
 from headcount.privacy.rounding import float_above
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
@@ -95,30 +95,27 @@ def rationed_release(
         return _nothing(asking.filter.spent)
     on_step("measuring roughly")
     rough = found.rough_counts()
-    noise = Beliefs.coarse_noise(rough)
+    noise = Beliefs.coarse_noise(rough, _sigma_for(COARSE * rho))
     coarse = asking.counts(noise, COARSE * rho)
     beliefs = Beliefs.from_coarse(found, rough, coarse, noise)
-    search = SEARCH * rho / SEARCH_STEPS
-    last = asking.filter.left.rho - search * SEARCH_STEPS
-    sigmas = beliefs.sigmas(r)
-    options = beliefs.cuts(sigmas, float(last))
-    low, high, lost = -1, len(options) - 1, loss_put_up_with(r)
-    for step in range(SEARCH_STEPS):
-        if low >= high:
-            break
-        on_step(f"looking how far to go, step {step + 1}")
+    ration = asking.filter.left.rho - SEARCH * rho
+    sigmas = beliefs.sigmas(r, _sigma_for(ration))
+    options = beliefs.cuts(sigmas, float(ration))
+    asked: list[tuple[int, float]] = []
+    low, high = -1, len(options) - 1
+    while low < high and len(asked) < SEARCH_STEPS:
+        on_step(f"looking how far to go, step {len(asked) + 1}")
         # The largest is tried first: with one item per user nobody exceeds the ration.
-        middle = high if step == 0 else (low + high + 1) // 2
-        loss = asking.lost(beliefs, sigmas, options[middle], last, search)
-        if loss <= loss_put_up_with(r):
-            low, lost = middle, loss
-        else:
-            high = middle - 1
-    number = options[low] if low >= 0 else options[0]
+        middle = (low + high + 1) // 2 if asked else high
+        loss = asking.lost(beliefs, sigmas, options[middle], ration, SEARCH * rho / SEARCH_STEPS)
+        asked.append((options[middle], loss))
+        low, high = (middle, high) if loss <= LOSS * r else (low, middle - 1)
+    number, lost = furthest(asked, options, LOSS * r)
     on_step("counting")
     kept = beliefs.order[:number]
-    last = asking.filter.left.rho
-    measured = asking.counts(np.where(np.isin(np.arange(found.number), kept), sigmas, np.inf), last)
+    chosen = np.full(found.number, np.inf)
+    chosen[kept] = sigmas[kept]
+    measured = asking.counts(chosen, asking.filter.left.rho)
     return _released(beliefs, kept, measured, sigmas, lost, r, asking.filter.spent)
 
 
@@ -145,16 +142,24 @@ class Asking:
         """Find items whose noisy weight exceeds a threshold; return the weights and σ."""
         sigma = float(math.ceil(_sigma_for(rho) * UNIT))
         cost = Cost(_gaussian_cost(UNIT, sigma), delta)
-        looked_at = math.floor(LOOKED_AT * Fraction(sigma))
+        # At least 1, so that an item looked at is one that somebody gave weight to.
+        looked_at = max(1, math.floor(LOOKED_AT * Fraction(sigma)))
         bound = threshold(sigma, looked_at, delta)
         self.filter.reserve(cost)
         weights = self.population.weights(UNIT, MOST_ITEMS, looked_at)
         noisy = np.array(self.entropy.discrete_gaussian(weights.tolist(), sigma), dtype=np.float64)
         places = np.flatnonzero(noisy > bound)
-        places = places[np.argsort(-noisy[places], kind="stable")]
+        # Ties fall by lot: the population's own order may depend on who has what.
+        places = places[np.lexsort((self._lots(places.size), -noisy[places]))]
         self.population.found(places.tolist())
         self.filter.settle(cost)
         return noisy[places] / UNIT, sigma / UNIT
+
+    def _lots(self, number: int) -> NDArray[np.uint64]:
+        """Words that are all different, so that every order of them is equally likely."""
+        while np.unique(lots := self.entropy.words(number)).size < number:
+            pass
+        return lots
 
     def counts(self, sigmas: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
         """Count found items with noise of their own σ; infinite σ leaves an item out."""
@@ -210,13 +215,20 @@ def threshold(sigma: float, looked_at: int, delta: Fraction) -> int:
 
 
 def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
-    """Return what part of a ration of ρ each item takes of a user, rounded up; 0 for infinite σ."""
+    """Return what part of a ration of ρ each item takes of a user, rounded up; 0 if σ is ∞.
+
+    Edge cases: an item that alone would exceed the ration is a mistake of the caller, who may
+    ask for no less noise than `_sigma_for` a whole ration; so are costs whose sum leaves 64 bits.
+    """
     share = RATION / (2 * rho)
     costs = {
         sigma: math.ceil(share / Fraction(sigma) ** 2) if math.isfinite(sigma) else 0
         for sigma in np.unique(sigmas).tolist()
     }
-    return np.array([min(costs[sigma], 2**52) for sigma in sigmas.tolist()], dtype=np.int64)
+    each = [costs[sigma] for sigma in sigmas.tolist()]
+    if max(each, default=0) > RATION or sum(each) >= 2**63:
+        raise ValueError("items need more of a user than can be counted")
+    return np.array(each, dtype=np.int64)
 
 
 def _sigma_for(rho: Fraction) -> float:

@@ -19,14 +19,17 @@ COARSE_NOISE = 0.3
 #: What part of the target error one standard error of a final estimate may be, when σ is
 #: chosen, and when an item is released.
 AIM, ACCEPTED = 0.53, 0.68
-#: How far earlier estimates are believed, as a share of their stated precision.
-TRUST = 0.7
+#: How far earlier estimates are believed, as a share of their stated precision, and how many
+#: items of one round it takes to believe them half as far.
+TRUST, TRUST_TAKES = 0.7, 60
 #: The measurement has at least this share of the precision that is aimed at.
 LEAST = 0.3
 #: The steps between the numbers of items that the search chooses from.
 STEP, CUTS = 1.15, 16
 #: The largest loss among the rarest items that is put up with, as a share of the target error.
 LOSS, LARGEST_LOSS = 0.5, 0.2
+#: The powers that are tried for how a loss grows with the number of items.
+POWERS = [0.25 * step for step in range(2, 25)]
 #: How far the loss found by the search is believed, and how far off it may be after that.
 LOSS_BELIEVED, LOSS_ERROR = 0.75, 0.02
 #: No single item takes more than this part of a ration.
@@ -98,9 +101,9 @@ class Beliefs:
     order: NDArray[np.int64]
 
     @staticmethod
-    def coarse_noise(rough: Floats) -> Floats:
-        """σ of the coarse measurement of each item."""
-        return _stepped(COARSE_NOISE * rough)
+    def coarse_noise(rough: Floats, least: float) -> Floats:
+        """σ of the coarse measurement of each item, none below the least."""
+        return np.maximum(_stepped(COARSE_NOISE * rough), least)
 
     @classmethod
     def from_coarse(cls, found: Found, rough: Floats, coarse: Floats, noise: Floats) -> "Beliefs":
@@ -124,14 +127,18 @@ class Beliefs:
             seen = noise[places] ** -2
             combined = (coarse[places] * seen + expected * prior) / (seen + prior)
             estimates[places] = np.maximum(combined, 0.3 * expected)
-            errors[places] = (seen + prior) ** -0.5
+            trust = TRUST * weights.size / (weights.size + TRUST_TAKES)
+            errors[places] = (trust * (seen + prior)) ** -0.5
         return cls(estimates, errors, np.argsort(-estimates, kind="stable"))
 
-    def sigmas(self, r: float) -> Floats:
-        """σ for the final measurement of each item, to end at the error that is aimed at."""
+    def sigmas(self, r: float, least: float) -> Floats:
+        """σ for the final measurement of each item, to end at the error that is aimed at.
+
+        None is below the least: with that an item takes a user's whole ration.
+        """
         goal = (AIM * r * self.estimates) ** -2
-        needed = np.maximum(goal - TRUST * self.errors**-2, LEAST * goal)
-        return _stepped(needed**-0.5)
+        needed = np.maximum(goal - self.errors**-2, LEAST * goal)
+        return np.maximum(_stepped(needed**-0.5), least)
 
     def cuts(self, sigmas: Floats, ration: float) -> list[int]:
         """Return the numbers of items, rising, that the search may choose from."""
@@ -149,14 +156,27 @@ class Beliefs:
     ) -> tuple[Floats, Floats]:
         """Combine with the final measurement, of which a share is known to be lost."""
         kept = 1 - LOSS_BELIEVED * min(max(lost, 0.0), LARGEST_LOSS)
-        before, now = TRUST * self.errors[places] ** -2, (kept / sigmas) ** 2
+        before, now = self.errors[places] ** -2, (kept / sigmas) ** 2
         combined = (self.estimates[places] * before + measured / kept * now) / (before + now)
         return combined, np.sqrt(1 / (before + now) + (LOSS_ERROR * combined) ** 2)
 
 
-def loss_put_up_with(r: float) -> float:
-    """Return the largest loss among the rarest items that is put up with (it is corrected)."""
-    return LOSS * r
+def furthest(asked: list[tuple[int, float]], options: list[int], most: float) -> tuple[int, float]:
+    """Return how many items to count so that at most so much is lost, and that loss.
+
+    All answers count: a loss that grows as a power of the number of items is fitted to them.
+    """
+    numbers = np.array([number for number, _ in asked]) / options[-1]
+    losses = np.array([loss for _, loss in asked])
+    fits = []
+    for power in POWERS:
+        shape = numbers**power
+        whole = max(float(shape @ losses / (shape @ shape)), 0.0)
+        fits.append((float(((losses - whole * shape) ** 2).sum()), power, whole))
+    _, power, whole = min(fits)
+    if whole <= most:
+        return options[-1], whole
+    return max(options[0], int(options[-1] * (most / whole) ** (1 / power))), most
 
 
 def _ratio_along(counts: Floats, weights: Floats) -> Floats:

@@ -71,6 +71,10 @@ class Settings:
             raise SettingsError(f"growth must be a finite number above 1, got {self.growth:g}")
         if not (self.noise >= 1 and math.isfinite(self.noise)):
             raise SettingsError(f"noise must be a finite number of at least 1, got {self.noise:g}")
+        if any(isinstance(rank, bool) or not isinstance(rank, int) for rank in self.ranks) or (
+            self.ranks and min(self.ranks) < 1
+        ):
+            raise SettingsError("ranks to look at must be whole numbers of at least 1")
         if self.ranks and self.k_bar != max(self.ranks):
             raise SettingsError("the most candidates (k̄) are the largest of the ranks looked at")
         if self.delta_star is not None and not 0 < self.delta_star < 1:
@@ -85,7 +89,7 @@ class Settings:
 
         The first items have nobody to be estimated from but themselves.
         """
-        return min(self.noise, max(1.0, math.sqrt(released) / 3.5))
+        return min(self.noise, max(1.0, math.sqrt(released) / 4))
 
     def to_dict(self) -> dict[str, object]:
         """Return the settings as plain values."""
@@ -103,7 +107,7 @@ PRESETS: dict[str, Settings] = {
         k_bar=100_000,
         ranks=(10, 100, 1000, 10_000, 30_000, 100_000),
         growth=1.07,
-        noise=2.5,
+        noise=2.0,
     ),
     "pcr-paper": Settings(
         growth=math.sqrt(2), epsilon_star=0.0005, delta_star=1e-11, charging=Charging.PAPER
