@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-engines install clean
+.PHONY: demo test lint bench bench-engines paper paper-quick install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -25,6 +25,12 @@ bench: .venv/installed-dev
 bench-engines: .venv/installed-dev
 	$(BIN)/python -m benchmarks.engines
 
+paper: .venv/installed-experiments
+	$(BIN)/python -m experiments
+
+paper-quick: .venv/installed-experiments
+	$(BIN)/python -m experiments --quick
+
 install: .venv/installed
 
 .venv/pip:
@@ -40,6 +46,10 @@ install: .venv/installed
 .venv/installed-dev: .venv/pip pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test --group lint
 	touch $@ .venv/installed
+
+.venv/installed-experiments: .venv/installed
+	$(BIN)/python -m pip install --quiet --group experiments
+	touch $@
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

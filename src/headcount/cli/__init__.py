@@ -18,6 +18,7 @@ from typing import NoReturn
 
 import click
 
+from headcount.cli.compare import compare
 from headcount.cli.demo import demo
 from headcount.cli.plan import plan
 from headcount.cli.release import release
@@ -36,6 +37,7 @@ def cli() -> None:
 cli.add_command(release)
 cli.add_command(plan)
 cli.add_command(demo)
+cli.add_command(compare)
 
 
 # Each is turned into an orderly end, which removes the folder that may hold raw data.

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from headcount.errors import SourceError
 from headcount.privacy.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.settings import METHODS
 
@@ -21,6 +22,30 @@ def budget_options(command: _Command) -> _Command:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def source_options(command: _Command) -> _Command:
+    """Add SOURCE, --user, --item, --table and --sql, as source, user, items, table and sql."""
+    for option in (
+        click.option("--sql", metavar="SELECT",
+                     help="A single SELECT on a database, instead of a table."),
+        click.option("--table", metavar="NAME", help="The table of a database or catalog."),
+        click.option("--item", "items", required=True, multiple=True, metavar="COLUMN",
+                     help="The column whose values are counted; repeat it for several."),
+        click.option("--user", required=True, metavar="COLUMN",
+                     help="The column that says whose a row is."),
+        click.argument("source", metavar="SOURCE", nargs=-1, required=True, callback=_one_source),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _one_source(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> str:
+    if len(given) > 1:
+        raise SourceError(
+            "give one SOURCE; put a glob in quotes, so that the shell leaves it alone"
+        )
+    return given[0]
 
 
 def mechanism_options(command: _Command) -> _Command:

@@ -5,30 +5,17 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import budget_from, budget_options, mechanism_options
+from headcount.cli.options import budget_from, budget_options, mechanism_options, source_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
-from headcount.errors import OutputError, SettingsError, SourceError
+from headcount.errors import OutputError, SettingsError
 
 
 @click.command()
-@click.argument("sources", metavar="SOURCE", nargs=-1, required=True)
-@click.option(
-    "--user", required=True, metavar="COLUMN", help="The column that says whose a row is."
-)
-@click.option(
-    "--item",
-    "items",
-    required=True,
-    multiple=True,
-    metavar="COLUMN",
-    help="The column whose values are counted; repeat it for several.",
-)
+@source_options
 @budget_options
 @mechanism_options
-@click.option("--table", metavar="NAME", help="The table of a database or catalog.")
-@click.option("--sql", metavar="SELECT", help="A single SELECT on a database, instead of a table.")
 @click.option(
     "--engine",
     type=click.Choice(["duckdb", "polars", "spark"]),
@@ -66,17 +53,17 @@ from headcount.errors import OutputError, SettingsError, SourceError
     help="Make the run reproducible, for experiments, and NOT PRIVATE.",
 )
 def release(
-    sources: tuple[str, ...],
+    source: str,
     user: str,
     items: tuple[str, ...],
+    table: str | None,
+    sql: str | None,
     rho: float | None,
     epsilon: float | None,
     delta: float,
     method: str,
     relative_error: float | None,
     candidates: int | None,
-    table: str | None,
-    sql: str | None,
     engine: str | None,
     spark_conf: tuple[str, ...],
     form: str | None,
@@ -92,11 +79,6 @@ def release(
     from headcount.api import release as run_release
     from headcount.writers import AtomicFile, format_of, render
 
-    if len(sources) > 1:
-        raise SourceError(
-            "give one SOURCE; put a glob in quotes, so that the shell leaves it alone"
-        )
-    source = sources[0]
     budget = budget_from(rho, epsilon, delta)
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")

@@ -7,11 +7,12 @@ from headcount.errors import OutputError
 from headcount.release import Release
 from headcount.writers.csv import to_csv
 from headcount.writers.files import AtomicFile
+from headcount.writers.found import holds_release
 from headcount.writers.json import to_json
 from headcount.writers.parquet import to_parquet
 from headcount.writers.table import to_table
 
-__all__ = ["FORMATS", "AtomicFile", "format_of", "render"]
+__all__ = ["FORMATS", "AtomicFile", "format_of", "holds_release", "render"]
 
 FORMATS: dict[str, Callable[[Release], bytes]] = {
     "table": to_table,

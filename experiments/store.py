@@ -1,0 +1,102 @@
+"""What was measured, in a folder: one line for each run, so that a broken run goes on.
+
+Results hold numbers only: no name of a user or an item.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from headcount.compare.dataset import Dataset
+from headcount.compare.methods import Target
+from headcount.compare.trials import Outcome
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a set is like: true figures."""
+
+    name: str
+    origin: str
+    stamp: str
+    users: int
+    items: int
+    rows: int
+    percentiles: tuple[int, ...]
+    most_items: int
+
+    @classmethod
+    def of(cls, name: str, origin: str, stamp: str, dataset: Dataset) -> "Description":
+        """Describe a dataset."""
+        return cls(
+            name,
+            origin,
+            stamp,
+            dataset.number_of_users,
+            dataset.number_of_items,
+            int(dataset.users.size),
+            tuple(dataset.percentile(percent) for percent in (50, 75, 95, 99)),
+            dataset.most_items,
+        )
+
+
+class Store:
+    """The folder of results."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._outcomes = folder / "outcomes.jsonl"
+        self._sets = folder / "sets.jsonl"
+
+    def description(self, name: str, stamp: str) -> Description | None:
+        """Return what was written down of a set, if it is still the same."""
+        for line in reversed(_lines(self._sets)):
+            if line["name"] == name and line["stamp"] == stamp:
+                return Description(**{**line, "percentiles": tuple(line["percentiles"])})
+        return None
+
+    def describe(self, description: Description) -> None:
+        """Write a description down."""
+        _append(self._sets, [asdict(description)])
+
+    def outcomes(self, description: Description, target: Target) -> list[Outcome]:
+        """Return the outcomes on a set with a target, each once, in the order of writing."""
+        found: dict[tuple[str, int], Outcome] = {}
+        wanted = _key(description, target)
+        for line in _lines(self._outcomes):
+            if wanted.items() <= line.items():
+                fields = {name: line[name] for name in Outcome.__dataclass_fields__}
+                found[line["method"], line["seed"]] = Outcome(**fields)
+        return list(found.values())
+
+    def add(self, description: Description, target: Target, outcomes: Iterable[Outcome]) -> None:
+        """Write outcomes down."""
+        key = _key(description, target)
+        _append(self._outcomes, [{**key, **outcome.to_dict()} for outcome in outcomes])
+
+
+def _key(description: Description, target: Target) -> dict[str, Any]:
+    return {"set": description.name, "stamp": description.stamp, **asdict(target)}
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Return the whole lines of a file; one that was cut short by a broken run is left out."""
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found
+
+
+def _append(path: Path, lines: list[dict[str, Any]]) -> None:
+    with path.open("a+", encoding="utf-8") as file:
+        file.seek(0, 2)
+        cut_short = file.tell() and not path.read_bytes().endswith(b"\n")
+        file.write("\n" * bool(cut_short) + "".join(json.dumps(line) + "\n" for line in lines))

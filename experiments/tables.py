@@ -1,0 +1,55 @@
+"""One table of everything, as CSV and as Markdown."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from experiments.store import Description
+from headcount.compare.summary import HEADER, Row, shown
+
+#: The rows of each set, by its name.
+Results = Mapping[str, Sequence[Row]]
+
+
+def to_csv(results: Results) -> str:
+    """Return every figure, with the name of the set in front."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["set", *Row.__dataclass_fields__], lineterminator="\n")
+    writer.writeheader()
+    for name, rows in results.items():
+        writer.writerows({"set": name, **asdict(row)} for row in rows)
+    return out.getvalue()
+
+
+def to_markdown(descriptions: Sequence[Description], results: Results) -> str:
+    """Return what the sets are like, and a table for each."""
+    lines = [
+        "# Measured",
+        "",
+        "Means over the trials ± standard deviations. *within* counts what is within 10 % of the "
+        "truth, *beyond* is the share of the released that is not, *bias* the mean of (noisy − "
+        "true)/true.",
+        "",
+        *markdown_table(
+            ["set", "origin", "rows", "users", "items", "items per user, 50/75/95/99 %"],
+            [
+                [d.name, d.origin, f"{d.rows:,}", f"{d.users:,}", f"{d.items:,}",
+                 "/".join(map(str, d.percentiles))]
+                for d in descriptions
+            ],
+            texts=2,
+        ),
+    ]  # fmt: skip
+    for description in descriptions:
+        rows = [shown(row) for row in results[description.name]]
+        lines += ["", f"## {description.name}", "", *markdown_table(HEADER, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1
+) -> list[str]:
+    """Return the lines of a table; so many columns are text, and then come numbers."""
+    rule = [*["---"] * texts, *["--:"] * (len(header) - texts)]
+    return [f"| {' | '.join(line)} |" for line in (header, rule, *rows)]

@@ -1,0 +1,131 @@
+"""headcount compare: methods side by side on data of one's own, as unsafe diagnostics."""
+
+import os
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from headcount.cli.options import source_options
+from headcount.cli.progress import ProgressBar
+from headcount.cli.stdout import write_stdout
+from headcount.engines.session import DEFAULT_MEMORY
+from headcount.errors import OutputError, SettingsError
+from headcount.privacy.budget import DEFAULT_DELTA
+
+WARNING = (
+    "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Whoever sees the "
+    "figures\nlearns about people in the data. Do not publish them, and do not choose a method or "
+    "a budget by them\nfor a release of the same data: use a stand-in, such as older or made-up "
+    "data."
+)
+DEFAULT_RHOS = (0.1, 0.5, 1.0)
+
+
+@click.command()
+@source_options
+@click.option(
+    "--rho",
+    "rhos",
+    type=click.FloatRange(min=0, min_open=True),
+    multiple=True,
+    help="ρ of each method; repeat it for several [default: 0.1, 0.5 and 1].",
+)
+@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              default=DEFAULT_DELTA, show_default=True, help="δ of each method.")  # fmt: skip
+@click.option(
+    "--relative-error",
+    type=float,
+    metavar="R",
+    help="The error up to which a count is close [default: 0.1].",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Independent runs of each method.",
+)
+@click.option(
+    "--selection",
+    type=click.Choice(["weighted", "gaussian", "sips"]),
+    default="weighted",
+    show_default=True,
+    help="How Plume finds items.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a .csv file instead; not into a folder that holds a release.",
+)
+@click.option("--memory", default=DEFAULT_MEMORY, show_default=True, metavar="SIZE",
+              help="What the engine may use before it spills to disk.")  # fmt: skip
+@click.option(
+    "--i-own-this-data",
+    is_flag=True,
+    help="You may see the truth of this data. Nothing runs without it.",
+)
+def compare(
+    source: str,
+    user: str,
+    items: tuple[str, ...],
+    table: str | None,
+    sql: str | None,
+    rhos: tuple[float, ...],
+    delta: float,
+    relative_error: float | None,
+    trials: int,
+    selection: str,
+    output: Path | None,
+    memory: str,
+    i_own_this_data: bool,
+) -> None:
+    """Compare methods on SOURCE. What it prints is NOT PRIVATE.
+
+    Runs PCR, Plume with true percentiles and, where nobody has more than a few items,
+    thresholding, and shows how many counts each would release and how close they would be.
+    """
+    if not i_own_this_data:
+        raise SettingsError(
+            "compare shows true figures of the data, with no privacy at all; if you may see those, "
+            "add --i-own-this-data"
+        )
+    from headcount.compare.dataset import read_dataset
+    from headcount.compare.methods import Target
+    from headcount.compare.report import to_csv, to_table
+    from headcount.compare.summary import summarise
+    from headcount.compare.trials import Outcome, run_trial, standard_methods
+    from headcount.privacy.settings import settings_for
+    from headcount.writers import AtomicFile, format_of, holds_release
+
+    r = settings_for("pcr", r=relative_error).r
+    if output is not None:
+        if format_of(output) != "csv":
+            raise OutputError("a comparison is written as .csv")
+        folder = Path(os.path.realpath(output)).parent
+        if holds_release(folder):
+            raise OutputError(
+                f"the folder {str(folder)!r} holds a release, which true figures beside it "
+                "would undo; name another folder"
+            )
+    with nullcontext() if output is None else AtomicFile(output, unlike=source) as file:
+        click.echo(WARNING, err=True)
+        with ProgressBar() as progress:
+            progress("reading the events")
+            dataset = read_dataset(
+                source, user=user, item=items, table=table, sql=sql, memory=memory
+            )
+            methods = standard_methods(dataset.most_items, selection)
+            outcomes: list[Outcome] = []
+            for rho in rhos or DEFAULT_RHOS:
+                for seed in range(trials):
+                    progress(f"ρ = {rho:g}, trial {seed + 1} of {trials}")
+                    outcomes += run_trial(dataset, methods, Target(rho, delta, r), seed)
+        rows = summarise(outcomes)
+        rows.sort(key=lambda row: row.rho)
+        if file is None:
+            write_stdout(to_table(rows).encode())
+        else:
+            file.commit(to_csv(rows).encode())

@@ -1,0 +1,57 @@
+"""Noise and thresholds of the methods that bound what a user contributes.
+
+A user who has t items that nobody else has puts t noisy values before the threshold that would be
+absent without them; none of them may come out, but with probability δ. As the noise is independent,
+each may with probability 1 − (1 − δ)^(1/t).
+"""
+
+import functools
+import math
+from statistics import NormalDist
+
+_NORMAL = NormalDist()
+
+
+def share_of_delta(delta: float, items: int) -> float:
+    """Return the p with 1 − (1 − p)^items = δ."""
+    return -math.expm1(math.log1p(-delta) / items)
+
+
+def gaussian_sigma(l2_sensitivity: float, rho: float) -> float:
+    """Return σ of Gaussian noise that is ρ-CDP: Δ₂/√(2ρ) (Bun & Steinke 2016)."""
+    return l2_sensitivity / math.sqrt(2 * rho)
+
+
+def gaussian_threshold(sigma: float, most_items: int, delta: float) -> float:
+    """Return 1 + σ·Φ⁻¹((1 − δ)^(1/m)), for counts to which a user adds 1 in up to m items."""
+    return 1 + sigma * _upper_quantile(share_of_delta(delta, most_items))
+
+
+def laplace_scale(most_items: int, rho: float) -> float:
+    """Return b = m/ε with ε = √(2ρ): ε-DP is ε²/2-CDP (Bun & Steinke 2016)."""
+    return most_items / math.sqrt(2 * rho)
+
+
+def laplace_threshold(scale: float, most_items: int, delta: float) -> float:
+    """Return 1 − b·ln(2 − 2(1 − δ)^(1/m)) (Wilson et al. 2020, theorem 2)."""
+    return 1 - scale * math.log(2 * share_of_delta(delta, most_items))
+
+
+@functools.lru_cache(maxsize=1024)
+def weighted_threshold(sigma: float, most_items: int, delta: float) -> float:
+    """Return the maximum over t ≤ m of 1/√t + σ·Φ⁻¹((1 − δ)^(1/t)) (Gopi et al. 2020).
+
+    It is for weights of 1/√t in each of a user's t items.
+    """
+    return max(
+        1 / math.sqrt(t) + sigma * _upper_quantile(share_of_delta(delta, t))
+        for t in range(1, most_items + 1)
+    )
+
+
+def _upper_quantile(probability: float) -> float:
+    """Return the x that a standard normal variate exceeds with this probability.
+
+    Minus the lower quantile: Φ⁻¹(1 − p) would lose the digits of a small p.
+    """
+    return -_NORMAL.inv_cdf(probability)

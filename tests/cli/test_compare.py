@@ -1,0 +1,95 @@
+"""headcount compare: loud, asked for by name, and never beside a release."""
+
+import csv
+
+import pytest
+
+from headcount.compare.partition_selection import SELECTIONS
+from tests.conftest import CANARY_ITEM, CANARY_USER
+
+ASK = ["--user", "uid", "--item", "item", "--rho", "50", "--trials", "2"]
+OWNED = [*ASK, "--i-own-this-data"]
+
+
+def test_nothing_runs_without_being_asked_for_by_name(headcount, parquet):
+    ran = headcount("compare", parquet, *ASK)
+    assert ran.code == 2
+    assert "--i-own-this-data" in ran.err
+    assert not ran.out
+
+
+def test_it_compares_and_says_that_it_is_not_private(headcount, parquet):
+    ran = headcount("compare", parquet, *OWNED)
+    assert ran.code == 0
+    assert ran.out.startswith("NOT PRIVATE\n")
+    assert ran.err.startswith("NOT PRIVATE: unsafe diagnostics")
+    methods = [line.split()[0] for line in ran.out.splitlines()[3:]]
+    assert methods == [
+        "pcr-paper", "pcr", "plume-95", "plume-95-threshold", "plume-99", "plume-99-threshold",
+        "gaussian-threshold", "laplace-threshold",
+    ]  # fmt: skip
+    assert CANARY_ITEM not in ran.out + ran.err
+    assert CANARY_USER not in ran.out + ran.err
+    assert headcount("compare", parquet, *OWNED).out == ran.out
+
+
+def test_the_budgets_are_the_papers_unless_given(headcount, parquet):
+    ran = headcount("compare", parquet, *OWNED[:4], "--trials", 1, "--i-own-this-data")
+    assert [line.split()[1] for line in ran.out.splitlines()[3:]] == (
+        ["0.1"] * 8 + ["0.5"] * 8 + ["1"] * 8
+    )
+
+
+def test_a_file_of_figures_is_marked(headcount, parquet, tmp_path):
+    assert headcount("compare", parquet, *OWNED, "--output", tmp_path / "c.csv").code == 0
+    with (tmp_path / "c.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["private"] for row in rows} == {"False"}
+    assert {row["trials"] for row in rows} == {"2"}
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.json", "r.parquet"])
+@pytest.mark.parametrize("seed", [[], ["--unsafe-seed", "1"]])
+def test_it_writes_nothing_beside_a_release(headcount, parquet, tmp_path, name, seed):
+    released = ["release", parquet, "--user", "uid", "--item", "item", "--rho", 50, *seed]
+    assert headcount(*released, "--output", tmp_path / name).code == 0
+    ran = headcount("compare", parquet, *OWNED, "--output", tmp_path / "c.csv")
+    assert ran.code == 2
+    assert "holds a release" in ran.err
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_other_files_in_the_folder_do_not_matter(headcount, parquet, tmp_path):
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+    (tmp_path / "a.json").write_bytes(b"\xff")
+    (tmp_path / "a.csv").write_text("item,count\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    assert headcount("compare", parquet, *OWNED, "--output", tmp_path / "c.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--output", "c.json"], "written as .csv"),
+        (["--output", "missing/c.csv"], "there is no folder"),
+        (["--relative-error", "2"], "between 0 and 1"),
+        (["--delta", "0"], "--delta"),
+        (["--rho", "-1"], "--rho"),
+        (["--trials", "0"], "--trials"),
+        (["--table", "t"], "a table or SQL goes with"),
+    ],
+)
+def test_what_cannot_be_done_is_said(headcount, parquet, monkeypatch, tmp_path, args, says):
+    monkeypatch.chdir(tmp_path)
+    ran = headcount("compare", parquet, *OWNED, *args)
+    assert ran.code == 2
+    assert says in ran.err
+    assert not ran.out
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_every_partition_selection_can_be_chosen(headcount, parquet, name):
+    ran = headcount("compare", parquet, *OWNED, "--selection", name)
+    assert ran.code == 0
+    assert ("plume-95" if name == "weighted" else f"plume-{name}-95") in ran.out
