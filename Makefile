@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-engines paper paper-quick install clean
+.PHONY: demo test lint bench bench-engines kill-ledger paper paper-quick install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -30,6 +30,11 @@ paper: .venv/installed-experiments
 
 paper-quick: .venv/installed-experiments
 	$(BIN)/python -m experiments --quick
+
+kill-ledger: .venv/installed-dev
+	folder=$$(mktemp -d) && mkdir $$folder/out && \
+	$(BIN)/python -m tests.ledger.crowd kill $$folder/budget.db $$folder/out 1000; \
+	rm -rf $$folder
 
 install: .venv/installed
 

@@ -4,12 +4,13 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks import aggregation, mechanism, process
+from benchmarks import aggregation, ledger, mechanism, process
 
 PARTS = {
     "startup": process.startup,
     "mechanism": mechanism.run,
     "aggregation": aggregation.run,
+    "ledger": ledger.run,
     "memory": process.memory,
 }
 

@@ -29,7 +29,16 @@ SETTINGS = ROOT / "docs/reference/settings.md"
 
 # --- the command-line reference ------------------------------------------------------------
 
-COMMANDS = {"headcount": cli} | {f"headcount {name}": c for name, c in cli.commands.items()}
+
+
+def commands_below(name, command):
+    found = {name: command}
+    for below, inner in getattr(command, "commands", {}).items():
+        found |= commands_below(f"{name} {below}", inner)
+    return found
+
+
+COMMANDS = commands_below("headcount", cli)
 
 
 def options_of(command):
@@ -162,7 +171,9 @@ def test_parameters_are_documented_with_their_defaults(function):
         if parameter.default is inspect.Parameter.empty:
             assert documented[name] == ""
         elif not callable(parameter.default):
-            assert documented[name] == f"`{json.dumps(parameter.default)}`".replace("null", "None")
+            default = parameter.default
+            shown = json.dumps(default) if isinstance(default, str) else repr(default)
+            assert documented[name] == f"`{shown}`".replace("1e-06", "1e-6")
 
 
 @pytest.mark.parametrize("name", ["Budget", "Guarantee", "Release"])
@@ -171,6 +182,13 @@ def test_attributes_are_documented_and_no_other(name):
     kind = getattr(headcount, name)
     public = {a for a in (*dir(kind), *kind.__dataclass_fields__) if not a.startswith("_")}
     assert {first_name(row) for row in rows} == public
+
+
+def test_what_a_ledger_does_is_documented_and_nothing_else():
+    rows = rows_of(sections_of(PYTHON)["headcount.Ledger"])
+    public = {name for name in vars(headcount.Ledger) if not name.startswith("_")}
+    parameters = set(inspect.signature(headcount.Ledger).parameters)
+    assert {first_name(row) for row in rows} == public | parameters
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)

@@ -14,15 +14,20 @@ from headcount.api import release, release_counts
 from headcount.errors import (
     BudgetError,
     BudgetExceededError,
+    BudgetRefusedError,
     EngineError,
     HeadcountError,
     InputError,
+    LedgerError,
+    LedgerUnavailableError,
     MissingExtraError,
     NotPrivateError,
     OutputError,
     SettingsError,
     SourceError,
+    VerificationError,
 )
+from headcount.ledger.ledger import Ledger
 from headcount.privacy.budget import Budget
 from headcount.release import Guarantee, Release
 
@@ -32,16 +37,21 @@ __all__ = [
     "Budget",
     "BudgetError",
     "BudgetExceededError",
+    "BudgetRefusedError",
     "EngineError",
     "Guarantee",
     "HeadcountError",
     "InputError",
+    "Ledger",
+    "LedgerError",
+    "LedgerUnavailableError",
     "MissingExtraError",
     "NotPrivateError",
     "OutputError",
     "Release",
     "SettingsError",
     "SourceError",
+    "VerificationError",
     "__version__",
     "release",
     "release_counts",

@@ -1,7 +1,8 @@
 """The two calls that make a release."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from os import PathLike
+from typing import Any, TypeAlias
 
 from headcount.arrays import to_numpy
 from headcount.engines import DEFAULT_MEMORY, Session
@@ -13,6 +14,9 @@ from headcount.histogram import (
     table_of,
     top_of_histogram,
 )
+from headcount.ledger.charge import Charge
+from headcount.ledger.ledger import Ledger
+from headcount.ledger.stored import public_name
 from headcount.privacy.budget import Budget
 from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
@@ -23,6 +27,9 @@ from headcount.release import Guarantee, Release, build_release
 from headcount.sources import Request, SourceName, TableLike, open_source
 
 DEFAULT_METHOD = "pcr"
+
+#: A ledger, the path of one, or its ``postgres://…`` URL.
+LedgerName: TypeAlias = Ledger | str | PathLike[str]
 
 #: Called with what is being done, in words that do not depend on the data.
 Progress = Callable[[str], None]
@@ -46,6 +53,9 @@ def release(
     relative_error: float | None = None,
     candidates: int | None = None,
     memory: str = DEFAULT_MEMORY,
+    ledger: LedgerName | None = None,
+    dataset: str | None = None,
+    again: bool = False,
     unsafe_seed: int | None = None,
     progress: Progress = _silent,
 ) -> Release:
@@ -69,19 +79,29 @@ def release(
         relative_error: r, the error to aim at for each count; 0.1 if not given.
         candidates: k̄, how many of the most frequent items are considered; 10,000 if not given.
         memory: what the embedded engine may use before it spills to disk.
+        ledger: what the release is charged to, before anybody sees it.
+        dataset: whose budget it is charged to; a name that the ledger knows.
+        again: whether to count and to pay once more for a question that was answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
         progress: called with what is being done.
 
     Raises:
         InputError: what was asked for cannot be done; nothing was spent.
         EngineError: the engine failed; nothing was released.
+        LedgerError: the ledger refused the release or failed; nothing was released.
     """
     settings = settings_for(method, r=relative_error, k_bar=candidates)
     _check_budget(budget, settings)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
     request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
-    with Session(memory) as session:
+    asked = _asked(source, settings, budget, method, table=table, sql=sql, user=user, item=items)
+    charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
+    answer = charge.answer(source, again=again)
+    if answer is not None:
+        return answer
+    charge.reserve()
+    with charge.returned_if_it_fails(), Session(memory) as session:
         progress("opening the source")
         events = open_source(session, source, request)
         check_columns(events, user, items)
@@ -90,7 +110,7 @@ def release(
         guarantee = Guarantee.of(
             budget, method=method, private=entropy.private, rows_stay_apart=events.rows_stay_apart
         )
-    return _release_top(top, 0, settings, budget, entropy, guarantee, progress)
+    return charge.settled(_release_top(top, 0, settings, budget, entropy, guarantee, progress))
 
 
 def release_counts(
@@ -103,6 +123,8 @@ def release_counts(
     method: str = DEFAULT_METHOD,
     relative_error: float | None = None,
     candidates: int | None = None,
+    ledger: LedgerName | None = None,
+    dataset: str | None = None,
     unsafe_seed: int | None = None,
     progress: Progress = _silent,
 ) -> Release:
@@ -120,6 +142,8 @@ def release_counts(
         method: as for `release`.
         relative_error: as for `release`.
         candidates: as for `release`.
+        ledger: as for `release`; a histogram has no name, so that each call is charged.
+        dataset: as for `release`.
         unsafe_seed: as for `release`.
         progress: as for `release`.
     """
@@ -128,7 +152,10 @@ def release_counts(
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
         raise SourceError("minimum must be a whole number of at least 1")
     entropy = _entropy(unsafe_seed)
-    with Session() as session:
+    asked = _asked(counts, settings, budget, method, minimum=minimum)
+    charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
+    charge.reserve()
+    with charge.returned_if_it_fails(), Session() as session:
         if isinstance(counts, Mapping):
             counts, item, count = table_of(counts), "item", "count"
         columns = None if item is None else [count, *_listed(item)]
@@ -139,7 +166,8 @@ def release_counts(
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, settings.k_bar + 1)
     guarantee = Guarantee.of(budget, method=method, private=entropy.private, rows_stay_apart=True)
-    return _release_top(top, minimum - 1, settings, budget, entropy, guarantee, progress)
+    floor = minimum - 1
+    return charge.settled(_release_top(top, floor, settings, budget, entropy, guarantee, progress))
 
 
 def _release_top(
@@ -160,6 +188,15 @@ def _release_top(
         on_level=lambda number: progress(f"choosing and measuring items, level {number}"),
     )
     return build_release(top.items, released, guarantee=guarantee, settings=settings, budget=budget)
+
+
+def _asked(
+    source: object, settings: Settings, budget: Budget, method: str, **more: object
+) -> dict[str, object]:
+    """Return the question, as a ledger writes it down."""
+    numbers = {"rho": budget.rho, "epsilon": budget.epsilon, "delta": budget.delta}
+    about = {"source": public_name(source), "method": method, "settings": settings.to_dict()}
+    return {**about, "budget": numbers, **more}
 
 
 def _check_budget(budget: Budget, settings: Settings) -> None:

@@ -8,6 +8,10 @@
     │   └── OutputError                 2   a place that cannot be written to
     ├── MissingExtraError               2   an optional package that is not installed
     ├── EngineError                     4   the engine failed while it ran the query
+    ├── LedgerError                     2   a ledger that cannot be used as asked
+    │   ├── BudgetRefusedError          3   a release that a dataset's budget does not allow
+    │   ├── LedgerUnavailableError      4   the ledger cannot be read or written now
+    │   └── VerificationError           5   a ledger, or a release, that is not as it was written
     ├── NotPrivateError                 2   a seeded run where a private one is needed
     └── BudgetExceededError             1   a step asked for more than is left: a bug
 
@@ -61,6 +65,33 @@ class EngineError(HeadcountError):
     """The engine failed while it ran the query; nothing was released."""
 
     exit_code = 4
+
+
+class LedgerError(HeadcountError):
+    """A ledger is missing, or cannot do what was asked; nothing was released."""
+
+    exit_code = 2
+
+
+class BudgetRefusedError(LedgerError):
+    """The budget of a dataset does not allow this release; nothing was spent."""
+
+    exit_code = 3
+
+
+class LedgerUnavailableError(LedgerError):
+    """The ledger cannot be read or written now; nothing was released.
+
+    What was reserved before stays reserved, and counts as spent.
+    """
+
+    exit_code = 4
+
+
+class VerificationError(LedgerError):
+    """A ledger was tampered with, or a release is not one that it was charged for."""
+
+    exit_code = 5
 
 
 class NotPrivateError(HeadcountError):

@@ -231,6 +231,15 @@ def build_release(
     return Release(pa.table(columns, metadata=metadata), guarantee)
 
 
+def release_of_table(table: "pa.Table") -> Release:
+    """Return the release that a table with its guarantee in its metadata holds."""
+    account = json.loads((table.schema.metadata or {})[METADATA_KEY])
+    guarantee = Guarantee(
+        **account["guarantee"], spent=account["spent"], settings=account["settings"]
+    )
+    return Release(table, guarantee)
+
+
 def spent_of(cost: Cost) -> dict[str, float]:
     """Return a cost as floats, rounded up."""
     return {"rho": float_above(cost.rho), "delta": float_above(cost.delta)}

@@ -1,8 +1,9 @@
 """The command line: one file per command.
 
 stdout is data, stderr is talk. Exit codes: 0 done, 1 a fault of headcount's own, 2 something
-that was asked for cannot be done, 4 the engine failed, and 128 plus its number for a signal:
-130 interrupted (Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
+that was asked for cannot be done, 3 refused by the budget of a ledger, 4 the engine or the ledger
+failed, 5 not what was written, by a check, and 128 plus its number for a signal: 130 interrupted
+(Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
 """
 
 import atexit
@@ -20,8 +21,10 @@ import click
 
 from headcount.cli.compare import compare
 from headcount.cli.demo import demo
+from headcount.cli.ledger import ledger
 from headcount.cli.plan import plan
 from headcount.cli.release import release
+from headcount.cli.verify import verify
 from headcount.errors import HeadcountError
 from headcount.writers.table import visible
 
@@ -38,6 +41,8 @@ cli.add_command(release)
 cli.add_command(plan)
 cli.add_command(demo)
 cli.add_command(compare)
+cli.add_command(ledger)
+cli.add_command(verify)
 
 
 # Each is turned into an orderly end, which removes the folder that may hold raw data.

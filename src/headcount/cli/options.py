@@ -63,6 +63,21 @@ def mechanism_options(command: _Command) -> _Command:
     return command
 
 
+def ledger_options(command: _Command) -> _Command:
+    """Add --ledger, --dataset, --actor and --again."""
+    for option in (
+        click.option("--again", is_flag=True,
+                     help="Count and pay once more for a question that was answered before."),
+        click.option("--actor", metavar="NAME",
+                     help="Who is acting [default: the name of the system's user]."),
+        click.option("--dataset", metavar="NAME", help="The dataset of the ledger to charge."),
+        click.option("--ledger", metavar="LEDGER",
+                     help="What the release is charged to: a SQLite file or a postgres:// URL."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def budget_from(rho: float | None, epsilon: float | None, delta: float) -> Budget:
     """Return the budget that the options ask for."""
     return Budget(rho=rho, epsilon=epsilon, delta=delta)

@@ -5,11 +5,18 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import budget_from, budget_options, mechanism_options, source_options
+from headcount.cli.options import (
+    budget_from,
+    budget_options,
+    ledger_options,
+    mechanism_options,
+    source_options,
+)
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import OutputError, SettingsError
+from headcount.ledger.ledger import Ledger
 
 
 @click.command()
@@ -46,6 +53,7 @@ from headcount.errors import OutputError, SettingsError
     metavar="SIZE",
     help="What the engine may use before it spills to disk.",
 )
+@ledger_options
 @click.option(
     "--unsafe-seed",
     type=int,
@@ -69,6 +77,10 @@ def release(
     form: str | None,
     output: Path | None,
     memory: str,
+    ledger: str | None,
+    dataset: str | None,
+    actor: str | None,
+    again: bool,
     unsafe_seed: int | None,
 ) -> None:
     """Release how many distinct users have each item of SOURCE.
@@ -98,6 +110,9 @@ def release(
                 relative_error=relative_error,
                 candidates=candidates,
                 memory=memory,
+                ledger=_ledger(ledger, actor, again=again),
+                dataset=dataset,
+                again=again,
                 unsafe_seed=unsafe_seed,
                 progress=progress,
             )
@@ -114,6 +129,16 @@ def release(
                 raise
     for line in result.summary():
         click.echo(line, err=True)
+
+
+def _ledger(where: str | None, actor: str | None, *, again: bool) -> Ledger | None:
+    if where is None and (again or actor is not None):
+        raise SettingsError("--again and --actor go with --ledger")
+    return None if where is None else Ledger(where, actor=actor, tell=_say)
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 
 
+def secret_key() -> bytes:
+    """Return 32 bytes that nobody can guess."""
+    return os.urandom(32)
+
+
 class Entropy(Protocol):
     """A source of independent uniform words and of discrete Gaussian noise."""
 

@@ -1,0 +1,189 @@
+"""headcount ledger: one budget for a dataset, whoever releases from it and however often."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headcount.cli.options import budget_from, budget_options
+from headcount.cli.stdout import write_stdout
+
+if TYPE_CHECKING:
+    from headcount.ledger import Ledger
+    from headcount.ledger.entries import Entry
+
+_where = click.argument("where", metavar="LEDGER")
+_dataset = click.option("--dataset", required=True, metavar="NAME", help="The dataset.")
+_form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="What stdout gets.",
+)
+_actor = click.option(
+    "--actor", metavar="NAME", help="Who is acting [default: the name of the system's user]."
+)
+_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+
+
+@click.group()
+def ledger() -> None:
+    """Keep one budget for a dataset, whoever releases from it and however often.
+
+    LEDGER is the path of a SQLite file, or a postgres:// URL.
+    """
+
+
+def _open(where: str, actor: str | None = None) -> "Ledger":
+    from headcount.ledger import Ledger
+
+    return Ledger(where, actor=actor)
+
+
+@ledger.command()
+@_where
+@click.option("--dataset", "datasets", required=True, multiple=True, metavar="NAME",
+              help="The dataset; several with --group.")  # fmt: skip
+@click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
+@budget_options
+@_actor
+def init(
+    where: str,
+    datasets: tuple[str, ...],
+    group: str | None,
+    rho: float | None,
+    epsilon: float | None,
+    delta: float,
+    actor: str | None,
+) -> None:
+    """Give a dataset a total budget; make the ledger if there is none."""
+    _open(where, actor).init(*datasets, budget=budget_from(rho, epsilon, delta), group=group)
+
+
+@ledger.command()
+@_where
+@_form
+def show(where: str, form: str) -> None:
+    """Show what each budget has spent and left."""
+    from headcount.ledger.account import accounts
+
+    found = accounts(_open(where).books())
+    if form == "json":
+        _write_json([account.to_dict() for account in found])
+        return
+    header = ["budget", "", "ρ", "δ", "ε", "at δ", "of ρ"]
+    rows = [row for account in found for row in account.rows()]
+    _write_table(header, rows, [False, False, True, True, True, True, False])
+    click.echo(
+        "δ is the part that selecting items uses; the rest of a total's δ turns ρ into ε.",
+        err=True,
+    )
+
+
+@ledger.command()
+@_where
+@click.option("--dataset", metavar="NAME", help="Only entries about this dataset.")
+@_form
+def log(where: str, dataset: str | None, form: str) -> None:
+    """Show who did what and when, and what it cost."""
+    from headcount.ledger.account import in_words
+
+    entries = _open(where).log(dataset)
+    if form == "json":
+        _write_json([_plain(entry) for entry in entries])
+        return
+    rows = [[str(e.number), e.time, e.actor, e.dataset, str(e.kind), in_words(e)] for e in entries]
+    header = ["entry", "time", "actor", "dataset", "kind", ""]
+    _write_table(header, rows, [True, *[False] * 5])
+
+
+@ledger.command()
+@_where
+@click.option(
+    "--head", metavar="HASH", help="A hash that this printed before; it must still be there."
+)
+def verify(where: str, head: str | None) -> None:
+    """Check that no entry was edited, removed or reordered, and print the last one's hash."""
+    checked = _open(where).verify(head)
+    write_stdout(f"{checked.head}\n".encode())
+    click.echo(
+        f"{checked.entries:,} entries, none edited, removed or reordered, and no budget exceeded. "
+        "Keep the hash elsewhere: who can write to the ledger could make all of it anew.",
+        err=True,
+    )
+
+
+@ledger.command()
+@_where
+@_dataset
+@click.option("--rho", type=float, default=0.0, show_default=True, help="How much more of ρ.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="How much more of δ.")
+@_reason
+@_actor
+def extend(
+    where: str, dataset: str, rho: float, delta: float, reason: str, actor: str | None
+) -> None:
+    """Raise the total of a dataset, or of its group."""
+    _open(where, actor).extend(dataset, rho=rho, delta=delta, reason=reason)
+
+
+@ledger.command()
+@_where
+@_dataset
+@_reason
+@_actor
+def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
+    """Let a dataset have no more releases."""
+    _open(where, actor).retire(dataset, reason=reason)
+
+
+@ledger.command()
+@_where
+@_dataset
+@click.option("--of", required=True, metavar="ACTOR", help="Whose spending is limited.")
+@click.option("--rho", type=float, required=True, help="The most of ρ that they may spend.")
+@click.option("--delta", type=float, help="The most of δ that they may spend [default: no limit].")
+@_actor
+def cap(
+    where: str, dataset: str, of: str, rho: float, delta: float | None, actor: str | None
+) -> None:
+    """Let one actor spend at most so much of a dataset's budget."""
+    _open(where, actor).cap(dataset, of, rho=rho, delta=delta)
+
+
+@ledger.command()
+@_where
+@_dataset
+@click.option("--group", required=True, metavar="NAME", help="The group.")
+@_reason
+@_actor
+def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -> None:
+    """Put a dataset into a group, which pays for what it has used and will use."""
+    _open(where, actor).join(dataset, group, reason=reason)
+
+
+@ledger.command("return")
+@_where
+@click.argument("entry", type=int)
+@_reason
+@_actor
+def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
+    """Return the reservation of ENTRY, from which you know that nothing came out."""
+    _open(where, actor).give_back(entry, reason=reason)
+
+
+def _plain(entry: "Entry") -> dict[str, Any]:
+    return json.loads(entry.body())  # type: ignore[no-any-return]
+
+
+def _write_json(value: object) -> None:
+    write_stdout(f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode())
+
+
+def _write_table(header: list[str], rows: list[list[str]], to_right: list[bool]) -> None:
+    from headcount.writers.table import aligned, visible
+
+    shown = [[visible(cell) for cell in row] for row in rows]
+    write_stdout(aligned(header, shown, to_right).encode())

@@ -1,0 +1,166 @@
+"""Balances and entries in words and numbers, for people and for JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from headcount.ledger.amounts import Total, minus
+from headcount.ledger.balance import Balance, Books
+from headcount.ledger.entries import Entry, Kind
+from headcount.ledger.refusal import short, shown
+from headcount.privacy.filter import Cost
+from headcount.privacy.rounding import float_above, float_below
+
+_BAR = 20
+
+
+@dataclass(frozen=True)
+class Account:
+    """One budget: its total, and what became of it.
+
+    Attributes:
+        name: of the group, or of the dataset that has it for itself.
+        datasets: those that share it.
+        retired: those of them that get no more releases.
+        total: what may be spent.
+        balance: what was spent and is reserved.
+        caps: the most that an actor may use, and what they have used: (dataset, actor, cap, used).
+        abandoned: numbers of the reservations that were not settled yet.
+    """
+
+    name: str
+    datasets: list[str]
+    retired: list[str]
+    total: Total
+    balance: Balance
+    caps: list[tuple[str, str, Fraction, Cost]]
+    abandoned: list[int]
+
+    def _parts(self) -> dict[str, Cost]:
+        limit, balance = self.total.limit, self.balance
+        left = minus(limit, balance.used)
+        return {
+            "total": limit,
+            "spent": balance.spent,
+            "reserved": balance.reserved,
+            "left": left,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; what is total or left is rounded down, the rest up."""
+        numbers: dict[str, Any] = {}
+        for part, cost in self._parts().items():
+            rounded = float_below if part in ("total", "left") else float_above
+            numbers[part] = {
+                "rho": rounded(cost.rho),
+                "delta": rounded(cost.delta),
+                "epsilon": self.total.epsilon(cost),
+            }
+        return {
+            "budget": self.name,
+            "datasets": self.datasets,
+            "retired": self.retired,
+            "delta": float(self.total.delta),
+            **numbers,
+            "caps": [
+                {
+                    "dataset": dataset,
+                    "actor": actor,
+                    "rho": float_below(most),
+                    "used": float_above(used.rho),
+                }
+                for dataset, actor, most, used in self.caps
+            ],
+            "reservations": self.abandoned,
+        }
+
+    def rows(self) -> list[list[str]]:
+        """Return the rows of a table: ρ, δ, ε and a bar for each part."""
+        rows = []
+        for number, (part, cost) in enumerate(self._parts().items()):
+            share = cost.rho / self.total.limit.rho
+            rows.append(
+                [
+                    self._title() if number == 0 else "",
+                    part,
+                    short(cost.rho),
+                    short(cost.delta),
+                    short(self.total.epsilon(cost)),
+                    short(self.total.delta),
+                    _bar(share),
+                ]
+            )
+        for dataset, actor, most, used in self.caps:
+            bar = _bar(used.rho / most) if most else ""
+            whose = f"{actor} of {dataset}, at most {short(most)}"
+            rows.append(["", whose, short(used.rho), short(used.delta), "", "", bar])
+        return rows
+
+    def _title(self) -> str:
+        members = [
+            f"{dataset} (retired)" if dataset in self.retired else dataset
+            for dataset in self.datasets
+        ]
+        return members[0] if members == [self.name] else f"{self.name}: {', '.join(members)}"
+
+
+def _bar(share: Fraction) -> str:
+    full = round(share * _BAR)
+    return f"{'█' * full}{'░' * (_BAR - full)} {float(100 * share):.4g} %"
+
+
+def accounts(books: Books) -> list[Account]:
+    """Return every budget of the books."""
+    return [
+        Account(
+            name=name,
+            datasets=books.datasets_of(name),
+            retired=[d for d in books.datasets_of(name) if d in books.retired],
+            total=total,
+            balance=books.balance(name),
+            caps=[
+                (dataset, actor, cap.rho, books.of_actor(dataset, actor).used)
+                for (dataset, actor), cap in books.caps.items()
+                if books.budget_of[dataset] == name
+            ],
+            abandoned=[n for n, r in books.open.items() if books.budget_of[r.dataset] == name],
+        )
+        for name, total in books.totals.items()
+    ]
+
+
+def in_words(entry: Entry) -> str:
+    """Say what an entry is about, on one line."""
+    facts = entry.facts
+    match entry.kind:
+        case Kind.OPEN:
+            members = "" if facts["group"] is None else f" for {', '.join(facts['datasets'])}"
+            return f"{_amount(facts)}{members}"
+        case Kind.JOIN:
+            return f"into {facts['group']}: {facts['reason']}"
+        case Kind.EXTEND:
+            return f"to {_amount(facts)}: {facts['reason']}"
+        case Kind.CAP:
+            return f"{facts['of']} at most ρ = {short(Fraction(facts['rho']))}"
+        case Kind.RESERVE:
+            return f"{_amount(facts)} for {_question(facts['asked'])}"
+        case Kind.SETTLE:
+            known_by = f"{facts['release'][:16]}…"
+            return f"{_amount(facts)} of entry {facts['reservation']}, release {known_by}"
+        case Kind.RETURN:
+            return f"entry {facts['reservation']}: {facts['reason']}"
+        case Kind.RETIRE:
+            return str(facts["reason"])
+
+
+def _amount(facts: Mapping[str, Any]) -> str:
+    return shown(Cost(Fraction(facts["rho"]), Fraction(facts["delta"])))
+
+
+def _question(asked: Mapping[str, Any]) -> str:
+    what = asked.get("item")
+    where = asked.get("sql") or asked.get("table")
+    parts = [f"{', '.join(what)} by {asked['user']}" if what else "counts"]
+    parts.append(f" of {asked['source']}" + (f" ({where})" if where else ""))
+    return f"{''.join(parts)}, {asked['method']}"

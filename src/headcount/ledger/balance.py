@@ -1,0 +1,211 @@
+"""The entries folded into balances, in exact arithmetic. Nothing here reads or writes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
+from headcount.ledger.amounts import Total, minus
+from headcount.ledger.entries import Entry, Kind
+from headcount.privacy.filter import Cost
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What was settled, and what is reserved and not settled yet."""
+
+    spent: Cost
+    reserved: Cost
+
+    @property
+    def used(self) -> Cost:
+        """All that is not left."""
+        return self.spent + self.reserved
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """The most that a release can cost, set aside.
+
+    Attributes:
+        number: of the entry that says so.
+        dataset: whose budget it is.
+        actor: who asked for it.
+        cost: ρ and δ.
+    """
+
+    number: int
+    dataset: str
+    actor: str
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that one actor may spend of a dataset; None leaves δ to the dataset's total."""
+
+    rho: Fraction
+    delta: Fraction | None
+
+
+class Books:
+    """Every budget as the entries so far have it.
+
+    Formal guarantee: after any sequence of entries that `add` takes, what is spent and reserved
+    of each budget is within its total, in ρ and in δ.
+
+    Args:
+        entries: all so far, in order.
+        trusted: whether to take it that they did fit when they were written; the chain of
+            hashes says that they are what was written.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = (), *, trusted: bool = False) -> None:
+        self.totals: dict[str, Total] = {}
+        self.budget_of: dict[str, str] = {}  # a dataset's budget: its group's, or its own
+        self.retired: set[str] = set()
+        self.caps: dict[tuple[str, str], Cap] = {}
+        self._open: dict[int, Entry] = {}
+        self._spent: dict[tuple[str, str], Cost] = {}  # by dataset and actor
+        self._trusting = trusted
+        for entry in entries:
+            try:
+                self.add(entry)
+            except (LedgerError, KeyError, TypeError, ValueError) as error:
+                why = f": {error}" if isinstance(error, LedgerError) else ""
+                raise VerificationError(
+                    f"entry {entry.number} of the ledger cannot be true{why}"
+                ) from None
+        self._trusting = False
+
+    @property
+    def open(self) -> dict[int, Reservation]:
+        """The reservations that were neither settled nor returned."""
+        return {number: self.reserved(number) for number in self._open}
+
+    def datasets_of(self, budget: str) -> list[str]:
+        """Return the datasets that share a budget."""
+        return [dataset for dataset, name in self.budget_of.items() if name == budget]
+
+    def balance(self, budget: str) -> Balance:
+        """Return what all datasets of a budget have used."""
+        return self._balance(lambda dataset, actor: self.budget_of[dataset] == budget)
+
+    def _balance(self, counts: Callable[[str, str], bool]) -> Balance:
+        spent = (cost for whose, cost in self._spent.items() if counts(*whose))
+        reserved = (_cost(e.facts) for e in self._open.values() if counts(e.dataset, e.actor))
+        return Balance(sum(spent, Cost()), sum(reserved, Cost()))
+
+    def left(self, dataset: str, actor: str | None = None) -> Cost:
+        """Return what may still be reserved of a dataset, by an actor if one is named."""
+        budget = self.known(dataset)
+        left = minus(self.totals[budget].limit, self.balance(budget).used)
+        cap = None if actor is None else self.caps.get((dataset, actor))
+        if cap is None or actor is None:
+            return left
+        used = self.of_actor(dataset, actor).used
+        rest = minus(Cost(cap.rho, left.delta if cap.delta is None else cap.delta), used)
+        delta = left.delta if cap.delta is None else min(rest.delta, left.delta)
+        return Cost(min(rest.rho, left.rho), delta)
+
+    def of_actor(self, dataset: str, actor: str) -> Balance:
+        """Return what one actor has used of a dataset."""
+        return self._balance(lambda *whose: whose == (dataset, actor))
+
+    def known(self, dataset: str) -> str:
+        """Return the name of a dataset's budget; refuse a dataset that has none."""
+        if dataset not in self.budget_of:
+            there = ", ".join(map(repr, self.budget_of)) or "none"
+            raise LedgerError(f"the ledger has no dataset {dataset!r}; there are: {there}")
+        return self.budget_of[dataset]
+
+    def reserved(self, number: int) -> Reservation:
+        """Return a reservation that was neither settled nor returned."""
+        entry = self._opened(number)
+        return Reservation(number, entry.dataset, entry.actor, _cost(entry.facts))
+
+    def _opened(self, number: int) -> Entry:
+        if number not in self._open:
+            raise LedgerError(f"entry {number} is no reservation that is still open")
+        return self._open[number]
+
+    def may_open(self, datasets: Iterable[str], budget: str) -> None:
+        """Refuse a budget whose name is taken, or datasets that have one."""
+        for dataset in datasets:
+            if dataset in self.budget_of:
+                raise LedgerError(
+                    f"the dataset {dataset!r} has a budget already; it can be extended"
+                )
+        if budget in self.totals:
+            raise LedgerError(f"there is a budget {budget!r} already")
+
+    def may_reserve(self, dataset: str, actor: str, cost: Cost) -> None:
+        """Refuse a cost that does not fit."""
+        self.known(dataset)
+        if dataset in self.retired:
+            raise BudgetRefusedError(
+                f"the dataset {dataset!r} is retired: it gets no more releases"
+            )
+        if not cost.fits(self.left(dataset, actor)):
+            raise BudgetRefusedError("more is asked for than is left")
+
+    def may_join(self, dataset: str, group: str) -> None:
+        """Refuse to put a dataset into a group that cannot pay for what it has used."""
+        if group not in self.totals or group in self.budget_of:
+            raise LedgerError(f"there is no group {group!r}")
+        if self.budget_of.get(dataset) == group:
+            raise LedgerError(f"the dataset {dataset!r} is in the group {group!r} already")
+        if dataset not in self.budget_of:
+            return
+        if self.budget_of[dataset] != dataset:
+            raise LedgerError(f"the dataset {dataset!r} is in another group")
+        used = self.balance(dataset).used + self.balance(group).used
+        if not used.fits(self.totals[group].limit):
+            raise BudgetRefusedError(
+                f"what was used of {dataset!r} does not fit into what is left of {group!r}"
+            )
+
+    def add(self, entry: Entry) -> None:
+        """Take one more entry, or refuse what the ledger would never have written."""
+        dataset, actor, facts = entry.dataset, entry.actor, entry.facts
+        match entry.kind:
+            case Kind.OPEN:
+                budget = facts["group"] or dataset
+                self.may_open(facts["datasets"], budget)
+                self.totals[budget] = _total(facts)
+                self.budget_of |= dict.fromkeys(facts["datasets"], budget)
+            case Kind.JOIN:
+                self.may_join(dataset, facts["group"])
+                self.totals.pop(dataset, None)
+                self.budget_of[dataset] = facts["group"]
+            case Kind.EXTEND:
+                self.totals[self.known(dataset)] = _total(facts)
+            case Kind.RETIRE:
+                self.known(dataset)
+                self.retired.add(dataset)
+            case Kind.CAP:
+                self.known(dataset)
+                delta = None if facts["delta"] is None else Fraction(facts["delta"])
+                self.caps[dataset, facts["of"]] = Cap(Fraction(facts["rho"]), delta)
+            case Kind.RESERVE:
+                if not self._trusting:
+                    self.may_reserve(dataset, actor, _cost(facts))
+                self._open[entry.number] = entry
+            case Kind.SETTLE:
+                reservation, spent = self._opened(facts["reservation"]), _cost(facts)
+                if not self._trusting and not spent.fits(_cost(reservation.facts)):
+                    raise LedgerError("a release cost more than was reserved for it")
+                del self._open[reservation.number]
+                whose = reservation.dataset, reservation.actor
+                self._spent[whose] = self._spent.get(whose, Cost()) + spent
+            case Kind.RETURN:
+                del self._open[self._opened(facts["reservation"]).number]
+
+
+def _cost(facts: Mapping[str, Any]) -> Cost:
+    return Cost(Fraction(facts["rho"]), Fraction(facts["delta"]))
+
+
+def _total(facts: Mapping[str, Any]) -> Total:
+    return Total(Fraction(facts["total_delta"]), _cost(facts))

@@ -1,0 +1,109 @@
+"""The entries of a ledger: what one says, its canonical form, and the chain of hashes."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from headcount.errors import VerificationError
+
+#: What the first entry is chained to.
+NO_HASH = "0" * 64
+
+
+class Kind(StrEnum):
+    """What an entry does to the budgets."""
+
+    OPEN = "open"  # a total, for one dataset or for a group of them
+    JOIN = "join"  # a dataset is put into a group
+    EXTEND = "extend"  # a total is raised
+    RETIRE = "retire"  # a dataset gets no more releases
+    CAP = "cap"  # the most that one actor may spend of a dataset
+    RESERVE = "reserve"  # the most that a release can cost, before it runs
+    SETTLE = "settle"  # what the release did cost
+    RETURN = "return"  # a reservation that bought nothing
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the ledger; never changed, never removed.
+
+    Attributes:
+        number: 1, 2, 3, …
+        time: when it was written, in UTC.
+        actor: who had it written, as they say.
+        kind: what it does.
+        dataset: the dataset that it is about.
+        facts: what else there is to say, as JSON has it; exact amounts are texts such as "1/2".
+    """
+
+    number: int
+    time: str
+    actor: str
+    kind: Kind
+    dataset: str
+    facts: Mapping[str, Any]
+
+    def body(self) -> str:
+        """Return the canonical form, which is what is stored and hashed."""
+        return canonical(asdict(self))
+
+    @classmethod
+    def from_body(cls, body: str) -> "Entry":
+        """Return the entry that a canonical form stands for."""
+        found = json.loads(body)
+        return cls(**{**found, "kind": Kind(found["kind"])})
+
+
+def canonical(value: object) -> str:
+    """Return the one way in which a JSON value is written here."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def link(previous: str, body: str) -> str:
+    """Return the hash of an entry, which covers all entries before it."""
+    return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Row:
+    """An entry as the database keeps it."""
+
+    number: int
+    body: str
+    hash: str
+
+
+def read_chain(rows: Iterable[Row], head: Row) -> list[Entry]:
+    """Return the entries of rows that are unchanged, complete and in order.
+
+    Args:
+        rows: all rows, by their number.
+        head: number and hash of the last row, as the database keeps them beside the rows.
+    """
+    entries: list[Entry] = []
+    hash_ = NO_HASH
+    for expected, row in enumerate(rows, 1):
+        if row.number != expected:
+            raise VerificationError(f"entry {expected} of the ledger is missing")
+        hash_ = link(hash_, row.body)
+        if row.hash != hash_:
+            raise VerificationError(f"entry {expected} of the ledger, or one before it, was edited")
+        entries.append(_read(expected, row.body))
+    if len(entries) < head.number:
+        raise VerificationError(f"entry {len(entries) + 1} of the ledger is missing")
+    if len(entries) > head.number or hash_ != head.hash:
+        raise VerificationError("the ledger's record of its last entry does not fit the entries")
+    return entries
+
+
+def _read(number: int, body: str) -> Entry:
+    try:
+        entry = Entry.from_body(body)
+    except (KeyError, TypeError, ValueError):
+        entry = None
+    if entry is None or entry.number != number:
+        raise VerificationError(f"entry {number} of the ledger says what this version cannot read")
+    return entry

@@ -1,0 +1,299 @@
+"""A budget that is never overspent: `ledger.md`, beside this file, proves what it promises."""
+
+import getpass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headcount.errors import BudgetError, LedgerError, VerificationError
+from headcount.ledger.amounts import Total, as_typed, charge_of
+from headcount.ledger.balance import Books, Reservation
+from headcount.ledger.entries import Entry, Kind
+from headcount.ledger.refusal import refused
+from headcount.ledger.stored import (
+    Asked,
+    fingerprint,
+    fingerprint_of_file,
+    from_bytes,
+    question,
+    to_bytes,
+)
+from headcount.privacy.budget import Budget
+from headcount.privacy.filter import Cost
+from headcount.release import Release
+
+if TYPE_CHECKING:
+    from headcount.ledger.store import Store, Transaction
+
+#: How long another process may hold the ledger before it counts as locked, in seconds.
+PATIENCE = 60.0
+
+# Methods that stop when they have nothing to buy, and of which ledger.md proves that what they
+# did not spend may be spent again. Any other is charged in full.
+_PAY_WHAT_THEY_GET = ("pcr", "pcr-paper")
+
+
+def utc_now() -> datetime:
+    """Return the time. Nothing else here asks for it."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a verified ledger looks like.
+
+    Attributes:
+        entries: how many there are.
+        head: the hash of the last, which covers all of them.
+    """
+
+    entries: int
+    head: str
+
+
+class Ledger:
+    """The budgets of datasets, and every release that was charged to them.
+
+    Formal guarantee: whatever is released through a ledger, by whomever and in however many
+    processes, is together within the total of its dataset or group (ledger.md).
+
+    Args:
+        where: the path of a SQLite file, or a ``postgres://…`` URL.
+        actor: who is acting; the name of the operating system's user if not given.
+        patience: for how many seconds to wait for another process that is writing.
+        tell: called with a sentence about each charge, and about each answer at no cost.
+        clock: returns the time.
+    """
+
+    def __init__(
+        self,
+        where: str | PathLike[str],
+        *,
+        actor: str | None = None,
+        patience: float = PATIENCE,
+        tell: Callable[[str], None] = lambda sentence: None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.actor = _named("an actor", getpass.getuser() if actor is None else actor)
+        self.tell = tell
+        self._where = str(where)
+        self._patience = patience
+        self._clock = clock
+
+    # --- what the owner decides -----------------------------------------------------------------
+
+    def init(self, *datasets: str, budget: Budget, group: str | None = None) -> None:
+        """Give a dataset a total, or several that share people one total as a group."""
+        if not datasets or (len(datasets) > 1 and group is None):
+            raise LedgerError("give one dataset, or several and the name of their group")
+        names = [_named("a dataset", name) for name in datasets]
+        self._store.create()
+        with self._writing() as (books, write):
+            books.may_open(names, group or names[0])
+            if group in books.budget_of or len(set(names)) < len(names):
+                raise LedgerError("give the group and each dataset names of their own")
+            total = _total_facts(Total.of(budget))
+            named = None if group is None else _named("a group", group)
+            write(Kind.OPEN, names[0], datasets=names, group=named, **total)
+
+    def join(self, dataset: str, group: str, *, reason: str) -> None:
+        """Put a dataset into a group, which then pays for what it has used and will use."""
+        with self._writing() as (books, write):
+            books.may_join(_named("a dataset", dataset), group)
+            write(Kind.JOIN, dataset, group=group, reason=_reason(reason))
+
+    def extend(self, dataset: str, *, rho: float = 0.0, delta: float = 0.0, reason: str) -> None:
+        """Raise the total of a dataset, or of its group, by so much."""
+        if min(rho, delta) < 0 or not 0 < max(rho, delta) < float("inf"):
+            raise BudgetError("say by how much the total is raised: rho, delta or both, above 0")
+        with self._writing() as (books, write):
+            total = books.totals[books.known(dataset)].raised(rho, delta)
+            write(Kind.EXTEND, dataset, reason=_reason(reason), **_total_facts(total))
+
+    def retire(self, dataset: str, *, reason: str) -> None:
+        """Let a dataset have no more releases."""
+        with self._writing() as (books, write):
+            books.known(dataset)
+            write(Kind.RETIRE, dataset, reason=_reason(reason))
+
+    def cap(self, dataset: str, of: str, *, rho: float, delta: float | None = None) -> None:
+        """Let one actor spend at most so much of a dataset's budget."""
+        if not 0 <= rho < float("inf") or not 0 <= (delta or 0) < 1:
+            raise BudgetError("a cap is a rho of at least 0, and a delta between 0 and 1 if any")
+        exact = None if delta is None else str(as_typed(delta))
+        with self._writing() as (books, write):
+            books.known(dataset)
+            write(Kind.CAP, dataset, of=_named("an actor", of), rho=str(as_typed(rho)), delta=exact)
+
+    def give_back(self, reservation: int, *, reason: str) -> None:
+        """Return an abandoned reservation: the owner knows that nothing came out of it."""
+        with self._writing() as (books, write):
+            found = books.reserved(reservation)
+            write(Kind.RETURN, found.dataset, reservation=reservation, reason=_reason(reason))
+
+    # --- what a release does --------------------------------------------------------------------
+
+    def reserve(self, dataset: str, budget: Budget, asked: Asked) -> Reservation:
+        """Set the most that a release can cost aside, durably, or refuse."""
+        cost = charge_of(budget)
+        with self._writing() as (books, write):
+            refused(books, dataset, self.actor, budget)
+            number = write(Kind.RESERVE, dataset, asked=dict(asked), **_cost_facts(cost))
+        return Reservation(number, dataset, self.actor, cost)
+
+    def settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
+        """Charge what a release did cost and keep it, at once; only then may anybody see it.
+
+        Returns what is left of the dataset's budget.
+        """
+        release.guarantee.require_private()
+        spent = reservation.cost
+        if release.guarantee.method in _PAY_WHAT_THEY_GET:
+            spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
+            spent = Cost(min(spent.rho, reservation.cost.rho), spent.delta)
+        with self._writing() as (books, write):
+            number = write(
+                Kind.SETTLE,
+                reservation.dataset,
+                reservation=reservation.number,
+                release=fingerprint(release),
+                **release.guarantee.to_dict(),
+                **_cost_facts(spent),
+            )
+            write.transaction.keep(number, known_by, to_bytes(release))
+            return books.left(reservation.dataset)
+
+    def answered(
+        self, dataset: str, asked: Asked, source: object
+    ) -> tuple[str | None, Entry | None, Release | None]:
+        """Return what a question is known by, and the release that answered it before, if any."""
+        with self._store.transaction(writes=False) as transaction:
+            key = transaction.key()
+            known_by = None if key is None else question(key, dataset, asked, source)
+            if known_by is None:
+                return None, None, None
+            number, content = transaction.answer(known_by)
+            if content is None:
+                return known_by, None, None
+            entry = transaction.entries()[number - 1]
+            return known_by, entry, _unchanged(entry, content)
+
+    # --- what anybody may ask -------------------------------------------------------------------
+
+    def books(self) -> Books:
+        """Return every budget as it is now."""
+        with self._store.transaction(writes=False) as transaction:
+            return Books(transaction.entries(), trusted=True)
+
+    def log(self, dataset: str | None = None) -> list[Entry]:
+        """Return all entries, or those about a dataset."""
+        with self._store.transaction(writes=False) as transaction:
+            entries = transaction.entries()
+        if dataset is None:
+            return entries
+        Books(entries, trusted=True).known(dataset)
+        return [
+            entry
+            for entry in entries
+            if entry.dataset == dataset or dataset in entry.facts.get("datasets", ())
+        ]
+
+    def verify(self, head: str | None = None) -> Checked:
+        """Check that nothing was edited, removed, put in or reordered, and nothing overspent.
+
+        Args:
+            head: the hash of the last entry as it was noted down at some time; the ledger must
+                still have that entry.
+        """
+        with self._store.transaction(writes=False) as transaction:
+            entries = transaction.entries()
+            Books(entries)
+            for entry in entries:
+                if entry.kind is Kind.SETTLE:
+                    content = transaction.kept(entry.number)
+                    if content is None:
+                        raise VerificationError(f"the release of entry {entry.number} is missing")
+                    _unchanged(entry, content)
+            if head is not None and head not in transaction.hashes():
+                raise VerificationError("no entry of the ledger has this hash: it was rewritten")
+            return Checked(len(entries), transaction.head)
+
+    def find(self, path: Path) -> Entry:
+        """Return the entry that charged for a published file."""
+        wanted = fingerprint_of_file(path)
+        for entry in self.log():
+            if entry.kind is Kind.SETTLE and entry.facts["release"] == wanted:
+                return entry
+        raise VerificationError(
+            f"no release like {str(path)!r} was charged to this ledger: it was made without it, "
+            "or edited"
+        )
+
+    # --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _store(self) -> "Store":
+        from headcount.ledger.store import Store  # SQLAlchemy takes 0.15 s to import
+
+        return Store(self._where, self._patience)
+
+    @contextmanager
+    def _writing(self) -> "Iterator[tuple[Books, _Writer]]":
+        with self._store.transaction(writes=True) as transaction:
+            books = Books(transaction.entries(), trusted=True)
+            yield books, _Writer(transaction, books, self.actor, self._clock())
+
+
+class _Writer:
+    """Writes entries, each of which the books must agree to."""
+
+    def __init__(self, transaction: "Transaction", books: Books, actor: str, now: datetime) -> None:
+        self.transaction = transaction
+        self._books = books
+        self._actor = actor
+        self._now = now
+
+    def __call__(self, kind: Kind, dataset: str, **facts: object) -> int:
+        time = self._now.astimezone(UTC).isoformat(timespec="seconds")
+        number = self.transaction.next_number
+        entry = Entry(number, time, self._actor, kind, dataset, facts)
+        self._books.add(entry)
+        self.transaction.append(entry)
+        return number
+
+
+def _unchanged(entry: Entry, content: bytes) -> Release:
+    try:
+        release = from_bytes(content)
+        same = fingerprint(release) == entry.facts.get("release")
+    except Exception:  # whatever is wrong with it
+        same = False
+    if not same:
+        raise VerificationError(f"the release of entry {entry.number} was edited")
+    return release
+
+
+def _cost_facts(cost: Cost) -> dict[str, str]:
+    return {"rho": str(cost.rho), "delta": str(cost.delta)}
+
+
+def _total_facts(total: Total) -> dict[str, str]:
+    return {"total_delta": str(total.delta), **_cost_facts(total.limit)}
+
+
+def _named(what: str, name: str) -> str:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise LedgerError(f"the name of {what} is a text that can be printed, and not empty")
+    return name
+
+
+def _reason(reason: str) -> str:
+    if not isinstance(reason, str) or not reason.strip():
+        raise LedgerError("give a reason: it is kept in the ledger")
+    return reason

@@ -1,0 +1,125 @@
+"""headcount ledger, headcount verify, and releases that are charged."""
+
+import json
+
+import pytest
+
+ASK = ["--user", "uid", "--item", "item"]
+
+
+@pytest.fixture
+def ledger(headcount, tmp_path):
+    path = tmp_path / "budget.db"
+    ran = headcount("ledger", "init", path, "--dataset", "shop", "--rho", "4", "--delta", "1e-5")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    return path
+
+
+@pytest.fixture
+def charged(headcount, parquet, ledger):
+    def run(*options):
+        return headcount(
+            "release", parquet, *ASK, "--ledger", ledger, "--dataset", "shop", *options
+        )
+
+    return run
+
+
+def test_a_release_is_charged_once_for_the_same_question(headcount, charged, ledger):
+    first = charged("--rho", "1", "--format", "json")
+    assert (first.code, first.err.splitlines()[0][:17]) == (0, "Charged to 'shop'")
+    second = charged("--rho", "1", "--format", "json")
+    assert second.out == first.out
+    assert "at no cost" in second.err
+    third = charged("--rho", "1", "--format", "json", "--again")
+    assert third.out != first.out
+    [shown] = json.loads(headcount("ledger", "show", ledger, "--format", "json").out)
+    spent = [json.loads(ran.out)["spent"]["rho"] for ran in (first, third)]
+    assert shown["spent"]["rho"] == pytest.approx(sum(spent))
+    assert shown["left"]["rho"] == pytest.approx(4 - sum(spent))
+
+
+def test_what_does_not_fit_is_refused_with_what_would(charged, tmp_path):
+    ran = charged("--rho", "5", "--output", tmp_path / "counts.csv")
+    assert (ran.code, ran.out) == (3, "")
+    assert "it has ρ = 4 and δ = 9e-06 left. This would fit: rho 4, delta 1e-06" in ran.err
+    assert not (tmp_path / "counts.csv").exists()
+    ran = charged("--epsilon", "90", "--delta", "1e-6")
+    assert ran.code == 3
+    words = ran.err.split()
+    epsilon = words[words.index("epsilon") + 1].rstrip(",")
+    assert charged("--epsilon", epsilon, "--delta", "1e-6").code == 0
+
+
+def test_the_log_says_who_asked_what(headcount, charged, ledger):
+    charged("--rho", "1", "--actor", "ann")
+    entries = json.loads(headcount("ledger", "log", ledger, "--format", "json").out)
+    assert [entry["kind"] for entry in entries] == ["open", "reserve", "settle"]
+    assert entries[1]["actor"] == "ann"
+    assert entries[1]["facts"]["asked"]["item"] == ["item"]
+    table = headcount("ledger", "log", ledger, "--dataset", "shop").out
+    assert "ρ = 1 and δ = 9e-07 for item by uid of " in table
+
+
+def test_owners_commands(headcount, charged, ledger):
+    because = ["--reason", "because"]
+    for args in (
+        ["extend", ledger, "--dataset", "shop", "--rho", "1", *because],
+        ["cap", ledger, "--dataset", "shop", "--of", "ann", "--rho", "0.5"],
+        ["init", ledger, "--dataset", "a", "--group", "all", "--rho", "9", "--delta", "1e-4"],
+        ["join", ledger, "--dataset", "shop", "--group", "all", *because],
+        ["retire", ledger, "--dataset", "a", *because],
+    ):
+        assert headcount("ledger", *args).code == 0, args
+    ran = charged("--rho", "1", "--actor", "ann")
+    assert ran.code == 3
+    assert "the cap of 'ann' leaves ρ = 0.5" in ran.err
+    shown = headcount("ledger", "show", ledger).out
+    assert "all: shop, a (retired)" in shown
+    assert "ann of shop, at most 0.5" in shown
+    assert headcount("ledger", "return", ledger, "1", *because).code == 2
+    log = headcount("ledger", "log", ledger).out
+    assert log.count("because") == 3
+
+
+def test_verify(headcount, charged, ledger, tmp_path):
+    output = tmp_path / "counts.parquet"
+    assert charged("--rho", "1", "--output", output).code == 0
+    ran = headcount("ledger", "verify", ledger)
+    assert ran.code == 0
+    assert len(ran.out.strip()) == 64
+    assert headcount("ledger", "verify", ledger, "--head", ran.out.strip()).code == 0
+    assert headcount("ledger", "verify", ledger, "--head", "0" * 64).code == 5
+    ran = headcount("verify", output, "--ledger", ledger)
+    assert (ran.code, ran.out) == (0, "")
+    assert "(entry 3)" in ran.err
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    assert headcount("verify", other, "--ledger", ledger).code == 5
+    assert headcount("verify", tmp_path / "counts.csv", "--ledger", ledger).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--again"], "--again and --actor go with --ledger"),
+        (["--actor", "ann"], "--again and --actor go with --ledger"),
+        (["--dataset", "shop"], "go together"),
+        (["--ledger", "nowhere.db"], "go together"),
+        (["--ledger", "nowhere.db", "--dataset", "shop"], "headcount ledger init"),
+    ],
+)
+def test_options_that_go_together(headcount, parquet, options, says):
+    ran = headcount("release", parquet, *ASK, "--rho", "1", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_no_password_is_written_down(headcount, ledger):
+    url = "postgres://ann:hunter2@localhost:1/shop?password=hunter2&host=localhost"
+    headcount(
+        "release", url, "--table", "t", *ASK, "--rho", "1", "--ledger", ledger, "--dataset", "shop"
+    )
+    log = headcount("ledger", "log", ledger, "--format", "json").out
+    assert "postgres://ann@localhost:1/shop?host=localhost" in log
+    assert b"hunter2" not in ledger.read_bytes()
