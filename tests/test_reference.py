@@ -30,7 +30,6 @@ SETTINGS = ROOT / "docs/reference/settings.md"
 # --- the command-line reference ------------------------------------------------------------
 
 
-
 def commands_below(name, command):
     found = {name: command}
     for below, inner in getattr(command, "commands", {}).items():
