@@ -109,11 +109,10 @@ def bars(descriptions: list[Description], found: Cells) -> list[str]:
     ]
     plume = []
     for n, rho in places:
-        rivals = [found[n, rho, plume_.name] for plume_ in PLUMES]
-        good = [rival.released for rival in rivals if rival.within >= PRECISION]
-        plume.append(
-            (found[n, rho, "auto"].released / max(good) if good and max(good) else 9.0, (n, rho))
-        )
+        rivals = [found[n, rho, rival.name] for rival in PLUMES]
+        best = max((r.released for r in rivals if r.within >= PRECISION), default=0.0)
+        if best:
+            plume.append((found[n, rho, "auto"].released / best, (n, rho)))
     return [
         *lines,
         f"pcr against the paper's, items per user many: at least {min(pcr):.2f} (1.2), "

