@@ -56,6 +56,15 @@ def test_a_cost_is_not_negative():
         Cost(Fraction(-1))
 
 
+@given(st.floats(1, 10), st.floats(1e-4, 10))
+def test_more_noise_is_charged_as_what_it_is(factor, rho):
+    plain = next(levels(settings_for("pcr"), Budget(rho=rho)))
+    level = plain.with_noise(factor)
+    assert level.sigma == plain.sigma * factor
+    assert level.measure.rho >= 1 / (2 * Fraction(level.sigma) ** 2)
+    assert level.required == level.pick + level.measure
+
+
 @given(
     method=st.sampled_from(["pcr", "pcr-paper"]),
     rho=st.floats(1e-6, 100),

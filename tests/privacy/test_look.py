@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headcount.errors import SettingsError
@@ -51,6 +51,7 @@ users = st.sets(st.integers(0, 7))
 
 
 @given(st.lists(users, max_size=8), users, st.integers(1, 4))
+@example([{0}] * 5, {1}, 1)  # a rank beyond the end on one side only
 def test_the_count_at_a_rank_moves_by_at_most_one(crowd, user, smallest):
     """With counts below the smallest dropped, of which the floor tells."""
     one, two = (

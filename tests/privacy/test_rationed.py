@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -57,6 +57,7 @@ def test_a_user_is_in_one_bin_of_sizes(crowd, user, found):
 
 
 @given(crowds, someone, someone, st.integers(1, 2 * UNIT), st.integers(1, 9))
+@example([{0, 1, 2}] * 3, {0, 1, 2}, set(), 1, 9)  # where UNIT/√3 adds up past a whole number
 def test_the_weights_of_a_user_have_norm_one(crowd, user, found, looked_at, most_items):
     """On items both look at; and what only one looks at, the user alone has brought."""
     one, two = neighbours(crowd, user, found)
