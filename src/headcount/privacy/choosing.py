@@ -73,7 +73,10 @@ def release_automatically(
     """Buy a look at the counts and at the users, and go on with what promises more.
 
     Formal guarantee: as for `private_count_release` and `rationed_release`: one filter grants the
-    look and all that follows, which depends on what the look released.
+    look and all that follows, which depends on what the look released (look.md).
+
+    Edge cases: without ranks to look at there is nothing to choose by, and nothing is spent on
+    choosing: it is Private Count Release.
 
     Args:
         top: the highest counts, as for `private_count_release` of a complete histogram.
@@ -83,6 +86,8 @@ def release_automatically(
         entropy: where noise comes from.
         on_step: called with what is being done, which may be shown.
     """
+    if not settings.ranks:
+        return private_count_release(top, 0, settings, budget, entropy, on_step)
     on_step("choosing a method")
     privacy_filter = PrivacyFilter(budget.for_filter)
     seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)

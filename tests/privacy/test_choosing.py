@@ -1,0 +1,65 @@
+"""Choosing between the two mechanisms: under one filter, from what was paid for."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from headcount.privacy import choosing
+from headcount.privacy.budget import Budget
+from headcount.privacy.choosing import release_automatically
+from headcount.privacy.entropy import SeededEntropy
+from headcount.privacy.filter import PrivacyFilter
+from headcount.privacy.pcr import ReleasedCounts, private_count_release
+from headcount.privacy.rationed import RationedCounts
+from headcount.privacy.settings import settings_for
+from tests.privacy.population import PlainPopulation
+
+BUDGET = Budget(rho=1.0)
+
+
+def pairs(items_per_user):
+    generator = np.random.default_rng(1)
+    for user in range(6000 // items_per_user):
+        for item in (40 * generator.random(items_per_user) ** 3).astype(int).tolist():
+            yield user, item
+
+
+@pytest.mark.parametrize("mechanism", [ReleasedCounts, RationedCounts])
+def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypatch):
+    """The look is part of what was spent, and the whole is within the budget."""
+    settings, filters = settings_for("pcr"), []
+
+    def one_filter(total):
+        filters.append(PrivacyFilter(total))
+        return filters[-1]
+
+    promised = 10**9 if mechanism is RationedCounts else -1
+    monkeypatch.setattr(choosing, "rationed_items", lambda *given: promised)
+    monkeypatch.setattr(choosing, "PrivacyFilter", one_filter)
+    data = list(pairs(2))
+    top = sorted(Counter(item for _, item in set(data)).values(), reverse=True)
+    run = release_automatically(
+        top[: settings.k_bar + 1], PlainPopulation(data), settings, BUDGET, SeededEntropy(1)
+    )
+    assert type(run) is mechanism
+    assert run.positions.size > 0
+    (privacy_filter,) = filters
+    assert run.spent == privacy_filter.spent
+    assert run.spent.fits(BUDGET.for_filter)
+
+
+@pytest.mark.parametrize("settings", [settings_for("pcr"), settings_for("pcr", k_bar=30)])
+def test_an_empty_table_is_released_too(settings):
+    run = release_automatically([], PlainPopulation([]), settings, BUDGET, SeededEntropy(1))
+    assert run.positions.size == 0
+
+
+def test_without_counts_at_ranks_it_is_private_count_release():
+    """And nothing is spent on choosing."""
+    data = list(pairs(1))
+    top = sorted(Counter(item for _, item in set(data)).values(), reverse=True)
+    settings = settings_for("pcr", k_bar=30)
+    run = release_automatically(top[:31], PlainPopulation(data), settings, BUDGET, SeededEntropy(1))
+    plain = private_count_release(top[:31], 0, settings, BUDGET, SeededEntropy(1))
+    assert run.spent == plain.spent
