@@ -41,7 +41,7 @@ def test_a_release(parquet, kind):
 
 
 def test_the_guarantee(parquet):
-    guarantee = release(parquet).guarantee
+    guarantee = release(parquet, method="pcr").guarantee
     assert (guarantee.rho, guarantee.delta, guarantee.epsilon) == (50, 1e-6, BUDGET.epsilon)
     assert guarantee.unit == "one user: all rows of one user id, added or removed"
     assert guarantee.private
@@ -49,7 +49,7 @@ def test_the_guarantee(parquet):
     assert guarantee.version == headcount.__version__
     assert 0 < guarantee.spent["rho"] <= 50
     assert 0 < guarantee.spent["delta"] <= 1e-6
-    assert guarantee.settings["k_bar"] == 10_000
+    assert guarantee.settings["k_bar"] in guarantee.settings["ranks"]
     guarantee.require_private()
     for part in ("50-zCDP", "1e-06", "one user"):
         assert part in str(guarantee)
@@ -97,7 +97,7 @@ def test_item_columns_in_a_list(parquet, events):
 
 def test_progress_is_told(parquet):
     said = []
-    release(parquet, progress=said.append)
+    release(parquet, method="pcr", progress=said.append)
     assert said[:2] == ["opening the source", "counting distinct users per item"]
     assert said[-1].startswith("choosing and measuring items, level ")
 
@@ -183,3 +183,31 @@ def test_a_release_of_a_file_does_not_import_pandas(tmp_path):
         "sys.exit('pandas' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("method", ["auto", "pcr", "rationed", "pcr-paper"])
+def test_methods(parquet, method):
+    result = release(parquet, method=method, columns="all")
+    assert result.guarantee.method == method
+    assert result.table.column_names[-2:] == ["noisy_count", "noisy_std_error"]
+    assert set(result.table["item"].to_pylist()) <= set(USERS)
+    assert 0 < result.spent["rho"] <= 50
+    assert ("chosen" in result.settings) == (method == "auto")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "nonsense"}, "there is no method 'nonsense'; there are: auto, pcr"),
+        ({"method": "rationed", "candidates": 10}, "no candidates"),
+        ({"columns": "some"}, "columns must be one of: standard, all"),
+    ],
+)
+def test_methods_that_cannot_be_used(parquet, options, says):
+    with pytest.raises(headcount.SettingsError, match=says):
+        release(parquet, **options)
+
+
+def test_a_histogram_cannot_be_rationed():
+    with pytest.raises(headcount.SettingsError, match="needs events"):
+        headcount.release_counts(dict(USERS), budget=BUDGET, method="rationed")

@@ -24,7 +24,8 @@ class Expectation:
 def _levels_without_a_find(settings: Settings, budget: Budget) -> Iterator[tuple[Level, int]]:
     """Yield each level that a run gets to if all before gave ⊥, and the picks it can afford."""
     left = Cost(budget.rho_for_filter, budget.delta_selection)
-    for level in levels(settings, budget):
+    for plain in levels(settings, budget):
+        level = plain.with_noise(settings.noise)
         picks = level.most_picks(left)
         if picks == 0:
             return
@@ -37,12 +38,13 @@ def expect(users: int, settings: Settings, budget: Budget) -> Expectation | None
     """Walk the levels as a run on items of one size would.
 
     They are found at the level whose threshold T comes down to their count, where ε is about
-    ln(k̄/δ*)/users and σ about (r/1.5)·users: each costs (ln(k̄/δ*)²/8 + 1/(2(r/1.5)²))/users²
-    of ρ. The levels before gave ⊥, which cost a pick each.
+    ln(k̄/δ*)/users and σ about m·(r/1.5)·users, m being the settings' ``noise``: each costs
+    (ln(k̄/δ*)²/8 + 1/(2(m·r/1.5)²))/users² of ρ. The levels before gave ⊥, which cost a pick each.
+    Estimated from all of them, a count is off by about (r/1.5)·users whatever m is.
     """
     for level, picks in _levels_without_a_find(settings, budget):
         if level.threshold <= users:
-            return Expectation(users, min(picks, settings.k_bar), level.sigma)
+            return Expectation(users, min(picks, settings.k_bar), level.sigma / settings.noise)
     return None
 
 

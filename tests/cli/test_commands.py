@@ -27,14 +27,16 @@ def test_plan(headcount):
     assert users == sorted(users)
     assert items == sorted(items)
     assert items[0] >= 1
-    assert items[-1] == 10_000
+    assert items[-1] == 100_000
 
 
 def test_plan_follows_the_formula():
     settings, budget = PRESETS["pcr"], Budget(rho=1, delta=1e-6)
     ratio = np.log(settings.k_bar / float(delta_star(settings, budget)))
     for expected in expectations(settings, budget)[:-1]:
-        cost = (ratio**2 / 8 + 1 / (2 * (settings.r / 1.5) ** 2)) / expected.users**2
+        cost = (
+            ratio**2 / 8 + 1 / (2 * (settings.noise * settings.r / 1.5) ** 2)
+        ) / expected.users**2
         assert 0.8 < expected.items * cost < 1.4
         assert expected.std_error == pytest.approx(settings.r / 1.5 * expected.users, rel=0.06)
     smallest = smallest_item(settings, budget)
@@ -167,6 +169,5 @@ def test_help_says_the_defaults_that_hold(headcount, parquet):
         "release", parquet, "--user", "uid", "--item", "item", "--rho", "1", "--format", "json"
     )
     settings = json.loads(ran.out)["settings"]
-    assert f"[default: {settings['k_bar']}]" in text
     assert f"[default: {settings['r']}]" in text
     assert "[default: 1e-06]" in text

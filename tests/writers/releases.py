@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headcount.methods import Made
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
-from headcount.privacy.pcr import ReleasedCounts
 from headcount.privacy.settings import PRESETS
 from headcount.release import Guarantee, Release, build_release
 
@@ -18,14 +18,15 @@ def release_of(items: dict[str, Any] | pa.Table, *, private: bool = True) -> Rel
     """Return a release of some item columns; the counts are 100, 101, ..."""
     table = items if isinstance(items, pa.Table) else pa.table(items)
     number = table.num_rows
-    released = ReleasedCounts(
-        positions=np.arange(number, dtype=np.int64),
-        counts=np.arange(100, 100 + number, dtype=np.int64),
+    counts = np.arange(100.0, 100 + number)
+    made = Made(
+        items=table,
+        estimates=counts,
+        errors=np.full(number, 2.5),
+        noisy=counts,
         sigmas=np.full(number, 2.5),
-        levels_run=3,
         spent=Cost(BUDGET.rho_for_filter / 2, BUDGET.delta_selection / 2),
+        settings={**PRESETS["pcr"].to_dict(), "levels_run": 3},
     )
     guarantee = Guarantee.of(BUDGET, method="pcr", private=private, rows_stay_apart=True)
-    return build_release(
-        table, released, guarantee=guarantee, settings=PRESETS["pcr"], budget=BUDGET
-    )
+    return build_release(made, guarantee)

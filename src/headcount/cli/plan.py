@@ -42,7 +42,7 @@ def plan(
     else:
         click.echo(
             f"An item needs about {least:,} users to be released at all.\n"
-            "If all items had the same number of users, the budget would be enough for:\n",
+            "If all items had the same number of users, the budget would be enough for at least:\n",
             err=True,
         )
     write_stdout(aligned(["users per item", "items", "std error"], rows, [True] * 3).encode())

@@ -98,8 +98,33 @@ def rationed_release(
     noise = Beliefs.coarse_noise(rough, _sigma_for(COARSE * rho))
     coarse = asking.counts(noise, COARSE * rho)
     beliefs = Beliefs.from_coarse(found, rough, coarse, noise)
-    ration = asking.filter.left.rho - SEARCH * rho
-    sigmas = beliefs.sigmas(r, _sigma_for(ration))
+    ration = asking.filter.left.rho
+    if beliefs.all_fit(beliefs.sigmas(r, _sigma_for(ration)), float(ration)):
+        # Nobody can lose anything, and there is something left for less noise.
+        number, lost = found.number, None
+        sigmas = beliefs.fitted(beliefs.sigmas(r, _sigma_for(ration)), float(ration))
+    else:
+        ration -= SEARCH * rho
+        sigmas = beliefs.sigmas(r, _sigma_for(ration))
+        number, lost = _search(asking, beliefs, sigmas, r, ration, SEARCH * rho, on_step)
+    on_step("counting")
+    kept = beliefs.order[:number]
+    chosen = np.full(found.number, np.inf)
+    chosen[kept] = sigmas[kept]
+    measured = asking.counts(chosen, asking.filter.left.rho)
+    return _released(beliefs, kept, measured, sigmas, lost, r, asking.filter.spent)
+
+
+def _search(
+    asking: "Asking",
+    beliefs: Beliefs,
+    sigmas: NDArray[np.float64],
+    r: float,
+    ration: Fraction,
+    rho: Fraction,
+    on_step: Callable[[str], None],
+) -> tuple[int, float]:
+    """Ask how much is lost with various numbers of items; return how many, and that loss."""
     options = beliefs.cuts(sigmas, float(ration))
     asked: list[tuple[int, float]] = []
     low, high = -1, len(options) - 1
@@ -107,16 +132,10 @@ def rationed_release(
         on_step(f"looking how far to go, step {len(asked) + 1}")
         # The largest is tried first: with one item per user nobody exceeds the ration.
         middle = (low + high + 1) // 2 if asked else high
-        loss = asking.lost(beliefs, sigmas, options[middle], ration, SEARCH * rho / SEARCH_STEPS)
+        loss = asking.lost(beliefs, sigmas, options[middle], ration, rho / SEARCH_STEPS)
         asked.append((options[middle], loss))
         low, high = (middle, high) if loss <= LOSS * r else (low, middle - 1)
-    number, lost = furthest(asked, options, LOSS * r)
-    on_step("counting")
-    kept = beliefs.order[:number]
-    chosen = np.full(found.number, np.inf)
-    chosen[kept] = sigmas[kept]
-    measured = asking.counts(chosen, asking.filter.left.rho)
-    return _released(beliefs, kept, measured, sigmas, lost, r, asking.filter.spent)
+    return furthest(asked, options, LOSS * r)
 
 
 class Asking:
@@ -245,7 +264,7 @@ def _released(
     kept: Integers,
     measured: NDArray[np.float64],
     sigmas: NDArray[np.float64],
-    lost: float,
+    lost: float | None,
     r: float,
     spent: Cost,
 ) -> RationedCounts:

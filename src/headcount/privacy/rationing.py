@@ -140,6 +140,16 @@ class Beliefs:
         needed = np.maximum(goal - self.errors**-2, LEAST * goal)
         return np.maximum(_stepped(needed**-0.5), least)
 
+    @staticmethod
+    def all_fit(sigmas: Floats, ration: float) -> bool:
+        """Say whether even a user with every item would stay within the ration."""
+        return float((1 / (2 * sigmas**2)).sum()) < ration
+
+    @staticmethod
+    def fitted(sigmas: Floats, ration: float) -> Floats:
+        """Return less noise in proportion, so that such a user would just stay within it."""
+        return sigmas * math.sqrt(float((1 / (2 * sigmas**2)).sum()) / ration) * (1 + 1e-9)
+
     def cuts(self, sigmas: Floats, ration: float) -> list[int]:
         """Return the numbers of items, rising, that the search may choose from."""
         affordable = 1 / (2 * sigmas**2) <= LARGEST_PART * ration
@@ -152,13 +162,14 @@ class Beliefs:
         return ACCEPTED * r
 
     def updated(
-        self, places: NDArray[np.int64], measured: Floats, sigmas: Floats, lost: float
+        self, places: NDArray[np.int64], measured: Floats, sigmas: Floats, lost: float | None
     ) -> tuple[Floats, Floats]:
-        """Combine with the final measurement, of which a share is known to be lost."""
-        kept = 1 - LOSS_BELIEVED * min(max(lost, 0.0), LARGEST_LOSS)
+        """Combine with the final measurement, of which a share is known to be lost, or none."""
+        kept = 1 - LOSS_BELIEVED * min(max(lost or 0.0, 0.0), LARGEST_LOSS)
+        unsure = 0.0 if lost is None else LOSS_ERROR
         before, now = self.errors[places] ** -2, (kept / sigmas) ** 2
         combined = (self.estimates[places] * before + measured / kept * now) / (before + now)
-        return combined, np.sqrt(1 / (before + now) + (LOSS_ERROR * combined) ** 2)
+        return combined, np.sqrt(1 / (before + now) + (unsure * combined) ** 2)
 
 
 def furthest(asked: list[tuple[int, float]], options: list[int], most: float) -> tuple[int, float]:
