@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 
-from headcount.histogram import ALL_ROWS, TopCounts, unlike
+from headcount.histogram import TopCounts, unlike
 from headcount.passes import Passes
 from headcount.sources.open import Events
 
@@ -32,5 +32,5 @@ def bounded_counts(
     counted = pairs.filter(pairs[place] < most).group_by(items)
     counts = counted.agg(**{count: ibis._.count().cast("int64")})
     high = counts.filter(counts[count] >= at_least).order_by(items)
-    result = passes.run(high, ALL_ROWS)
+    result = passes.run(high)
     return TopCounts(result.select(list(items)), result[count])

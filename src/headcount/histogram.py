@@ -25,8 +25,8 @@ RESULT_COLUMNS = ("count", "std_error", "lower", "upper")
 NOISY_COLUMNS = ("noisy_count", "noisy_std_error")
 _RESERVED = (*RESULT_COLUMNS, *NOISY_COLUMNS, "private")  # the last marks what was made with a seed
 
-#: The most rows that an engine's LIMIT takes; no table has as many items.
-ALL_ROWS = 2**62
+# The most rows that an engine's LIMIT takes; no table has as many items.
+_MOST_ROWS = 2**62
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _run_top(
     import ibis
 
     # Ties are broken by the items themselves; any rule is safe.
-    top = counted.order_by(ibis.desc(count), *items).limit(min(limit, ALL_ROWS))
+    top = counted.order_by(ibis.desc(count), *items).limit(min(limit, _MOST_ROWS))
     result = as_items(events, events.engine.run(top, "the events cannot be counted"), items)
     return TopCounts(result.select(list(items)), result[count])
 

@@ -19,9 +19,6 @@ from headcount.sources.open import Events
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# More rows than any table has.
-_ALL = 2**62
-
 
 class EnginePopulation:
     """Who has what in some events, as `headcount.privacy.population.Population` asks it."""
@@ -50,7 +47,7 @@ class EnginePopulation:
         pairs = self._open.join(giving, self._user)
         sums = pairs.group_by(self._passes.items).agg(total_=pairs["weight"].sum().cast("int64"))
         sums = sums.filter(sums["total_"] >= max(1, at_least))
-        self._asked = self._passes.run(sums, _ALL)
+        self._asked = self._passes.run(sums)
         return to_numpy(self._asked["total_"])
 
     def found(self, places: Sequence[int]) -> None:
@@ -80,7 +77,7 @@ class EnginePopulation:
         shares = each.select(self._user, share=self._share(each["spent"]))
         joined = pairs.join(shares, self._user)
         sums = joined.group_by("place").agg(total_=joined["share"].sum().cast("int64"))
-        answer = self._passes.run(sums, _ALL)
+        answer = self._passes.run(sums)
         result = np.zeros(costs.size, dtype=np.int64)
         result[to_numpy(answer["place"])] = to_numpy(answer["total_"])
         return result

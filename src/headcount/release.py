@@ -42,7 +42,7 @@ CAUTION_FOR_BUDGET = (
     "promise to each person. Was the budget typed as it was meant?"
 )
 CAUTION_FOR_BOUND = (
-    "Caution: of each user {} count. If somebody has more, the rest do not count, and counts are "
+    "Caution: of each user {}. If somebody has more, the rest do not count, and counts are "
     "too low by as much; the guarantee holds all the same."
 )
 ADVICE_WHEN_EMPTY = (
@@ -186,7 +186,7 @@ class Release:
             lines.append(CAUTION_FOR_QUERY)
         bound = self.settings.get("max_items_per_user")
         if bound is not None:
-            most = "one item" if bound == 1 else f"at most {bound:,} items"
+            most = "one item counts" if bound == 1 else f"at most {bound:,} items count"
             lines.append(CAUTION_FOR_BOUND.format(most))
         if not len(self):
             lines.append(ADVICE_WHEN_EMPTY)
