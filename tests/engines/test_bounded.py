@@ -62,6 +62,15 @@ def test_a_choice_does_not_hang_on_order_or_on_others(engine, on_engine):
     assert counts(call, 3, of=lambda t: t.order_by("what")) == apart
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_item_is_favoured(engine, on_engine):
+    """The choice is fixed, so that this cannot fail now and then."""
+    rows = [(f"u{u}", item) for u in range(300) for item in "abc"]
+    kept = counts(on_engine(engine, table(rows, pa.string())), 1)
+    assert len(kept) == 3
+    assert all(50 < n < 150 for n in kept.values())  # 100 ± 8
+
+
 KINDS = {
     "whole": ([1, 2, 3, -4, 5], pa.int64()),
     "double": ([0.0, -0.0, float("nan"), 1.5, float("inf")], pa.float64()),
