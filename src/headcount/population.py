@@ -41,7 +41,7 @@ class EnginePopulation:
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
         n = self._sizes["items"]
-        each = {f"bound{bound}": (n >= bound).cast("int64").sum() for bound in at_least}
+        each = {f"bound{bound}": _as_number(n >= bound).sum() for bound in at_least}
         row = self._passes.run(self._sizes.aggregate(**each), 1).to_pylist()[0]
         return [int(row[name] or 0) for name in each]
 
@@ -144,10 +144,15 @@ class EnginePopulation:
     def _root(number: Expression) -> Expression:
         """Return the whole square root: a float's, and one less where that is too large."""
         root = number.cast("float64").sqrt().floor().cast("int64")
-        return root - (root * root > number).cast("int64")
+        return root - _as_number(root * root > number)
 
 
 def _whole(number: int) -> Any:  # noqa: ANN401 (Ibis has no types)
     import ibis
 
     return ibis.literal(number, type="int64")
+
+
+def _as_number(truth: Expression) -> Expression:
+    """Return 1 or 0; PostgreSQL has no cast to 64 bits for that."""
+    return truth.ifelse(_whole(1), _whole(0))
