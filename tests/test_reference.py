@@ -68,7 +68,6 @@ def test_every_option_is_documented_and_no_other(command_name):
 def test_documented_defaults_and_values_are_right(command_name):
     shown_elsewhere = {
         "--relative-error": str(Settings().r),
-        "--candidates": str(Settings().k_bar),
         "--format": "table",
     }
     options = options_of(COMMANDS[command_name])
@@ -120,7 +119,9 @@ def release():
     users = [f"u{n}" for n in range(4000)]
     budget = headcount.Budget(epsilon=3, delta=1e-6)
     searches = pa.table({"user_id": users, "query": ["weather"] * len(users)})
-    return headcount.release(searches, user="user_id", item="query", budget=budget)
+    return headcount.release(
+        searches, user="user_id", item="query", budget=budget, method="pcr", columns="all"
+    )
 
 
 def test_output_columns_are_documented(release):
@@ -211,6 +212,8 @@ def test_every_setting_is_documented_with_its_values():
             shown = row[column]
             if shown in values:
                 assert values[shown] == real, (method, field)
+            elif isinstance(real, tuple):
+                assert shown == (", ".join(map(str, real)) or "none"), (method, field)
             elif isinstance(real, str):
                 assert shown == str(real), (method, field)
             else:
@@ -220,3 +223,15 @@ def test_every_setting_is_documented_with_its_values():
 def test_settings_of_a_release_are_documented(release):
     named = set(re.findall(r"`(\w+)`", prose_of(SETTINGS)))
     assert set(release.settings) <= named
+
+
+def test_settings_of_other_methods_are_documented():
+    rows = rows_of(sections_of(SETTINGS)["Other methods"])
+    documented = {first_name(row): set(re.findall(r"`(\w+)`", row[1])) for row in rows}
+    budget = headcount.Budget(rho=1)
+    events = pa.table({"u": ["a"], "i": ["b"]})
+    for method, bound in (("threshold", 5), ("rationed", None)):
+        release = headcount.release(
+            events, user="u", item="i", budget=budget, method=method, max_items_per_user=bound
+        )
+        assert set(release.settings) <= documented[method]

@@ -41,6 +41,7 @@ def release(
     method: str = METHODS[0],
     relative_error: float | None = None,
     candidates: int | None = None,
+    max_items_per_user: int | None = None,
     columns: str = "standard",
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
@@ -66,10 +67,13 @@ def release(
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
         spark_conf: settings for a Spark that is started for this.
         method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs the
-            histogram only, and ``"rationed"``; ``"pcr-paper"`` has the settings of the paper.
+            histogram only, and ``"rationed"``; ``"pcr-paper"`` has the settings of the paper;
+            ``"threshold"`` is for those who know ``max_items_per_user``.
         relative_error: r, the error to aim at for each count; 0.1 if not given.
         candidates: k̄, how many of the most frequent items ``"pcr"`` considers; chosen under the
             same privacy if not given.
+        max_items_per_user: for ``"threshold"``, how many items of a user count. If somebody has
+            more, counts are too low; the guarantee holds all the same.
         columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
             anything was estimated from them.
         memory: what the embedded engine may use before it spills to disk.
@@ -84,7 +88,7 @@ def release(
         EngineError: the engine failed; nothing was released.
         LedgerError: the ledger refused the release or failed; nothing was released.
     """
-    how = Method.of(method, budget, relative_error, candidates)
+    how = Method.of(method, budget, relative_error, candidates, max_items_per_user)
     _check_columns(columns)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
@@ -135,7 +139,7 @@ def release_counts(
         item: the item column or columns of a table; all but the count column if not given.
         count: the column of a table that holds the counts.
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
-        method: as for `release`; ``"rationed"`` needs events.
+        method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.
         columns: as for `release`.
@@ -144,9 +148,9 @@ def release_counts(
         unsafe_seed: as for `release`.
         progress: as for `release`.
     """
-    how = Method.of(method, budget, relative_error, candidates)
-    if how.name not in ON_HISTOGRAMS:
+    if method in METHODS and method not in ON_HISTOGRAMS:
         raise SettingsError(f"the method {method} needs events, not a histogram of counts")
+    how = Method.of(method, budget, relative_error, candidates)
     _check_columns(columns)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
         raise SourceError("minimum must be a whole number of at least 1")

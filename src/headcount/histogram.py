@@ -81,7 +81,7 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     """
     import ibis
 
-    count = _unlike("count", items)
+    count = unlike("count", items)
     _, pairs = distinct_pairs(events, user, items, events.engine.user_key)
     counted = pairs.group_by(items).agg(**{count: ibis._.count()})
     return _run_top(events, counted, items, count, limit)
@@ -98,7 +98,7 @@ def distinct_pairs(
     table = events.table
     has_value = events.engine.has_value
     kept = table.filter(table[user].notnull(), *(has_value(table[column]) for column in items))
-    person = _unlike("user", items)
+    person = unlike("user", items)
     exact = {column: events.engine.exactly(kept[column]) for column in items}
     return person, kept.select(**exact, **{person: key(kept[user])}).distinct()
 
@@ -117,7 +117,7 @@ def top_of_histogram(
         raise SourceError(f"the column {count!r} must hold whole numbers")
     has_value = histogram.engine.has_value
     kept = table.filter(table[count].notnull(), *(has_value(table[column]) for column in items))
-    rows = _unlike("rows", items)
+    rows = unlike("rows", items)
     repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
     outside = kept.filter((kept[count] < 0) | (kept[count] > LARGEST_COUNT))
     for bad, says in (
@@ -126,7 +126,7 @@ def top_of_histogram(
     ):
         if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
             raise SourceError(f"this is no histogram of distinct users: {says}")
-    whole = _unlike("count", items)
+    whole = unlike("count", items)
     top = kept.filter(kept[count] >= minimum).select(*items, **{whole: kept[count].cast("int64")})
     return _run_top(histogram, top, items, whole, limit)
 
@@ -192,7 +192,7 @@ def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     return text
 
 
-def _unlike(name: str, taken: Sequence[str]) -> str:
+def unlike(name: str, taken: Sequence[str]) -> str:
     """Return a column name that is none of those that are taken."""
     while name in (column.casefold() for column in taken):
         name += "_"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.arrays import to_arrow, to_numpy
+from headcount.bounded import bounded_counts
 from headcount.errors import SettingsError
 from headcount.histogram import TopCounts, count_distinct_users
 from headcount.population import EnginePopulation
@@ -20,11 +21,12 @@ from headcount.privacy.budget import Budget
 from headcount.privacy.choosing import release_automatically
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.estimate import estimated
-from headcount.privacy.filter import Cost
+from headcount.privacy.filter import Cost, PrivacyFilter
 from headcount.privacy.pcr import ReleasedCounts, private_count_release
 from headcount.privacy.rationed import RationedCounts, rationed_release
 from headcount.privacy.schedule import delta_star, levels
 from headcount.privacy.settings import Settings, settings_for
+from headcount.privacy.thresholding import Thresholding, threshold_release
 from headcount.sources.open import Events
 
 if TYPE_CHECKING:
@@ -64,24 +66,40 @@ class Method:
     name: str
     settings: Settings
     budget: Budget
+    thresholding: Thresholding | None = None
 
     @classmethod
     def of(
-        cls, name: str, budget: Budget, relative_error: float | None, candidates: int | None
+        cls,
+        name: str,
+        budget: Budget,
+        relative_error: float | None,
+        candidates: int | None,
+        max_items_per_user: int | None = None,
     ) -> "Method":
         """Check what was asked for, before any data is read."""
         if not isinstance(budget, Budget):
             raise TypeError("budget must be a headcount.Budget")
-        if candidates is not None and name == "rationed":
-            raise SettingsError("the method rationed has no candidates to be limited")
+        if candidates is not None and name in ("rationed", "threshold"):
+            raise SettingsError(f"the method {name} has no candidates to be limited")
+        if max_items_per_user is not None and name != "threshold":
+            raise SettingsError(
+                "a bound on the items of a user goes with the method threshold; the others need "
+                "none"
+            )
         if candidates is not None and name == "auto":
             name = "pcr"  # k̄ is a parameter of that
         settings = settings_for(name, r=relative_error, k_bar=candidates)
+        if name == "threshold":
+            thresholding = Thresholding.of(max_items_per_user, settings.r, budget)
+            return cls(name, settings, budget, thresholding)
         next(levels(settings, budget))  # refuses a δ that is too small
         return cls(name, settings, budget)
 
     def to_dict(self) -> dict[str, object]:
         """Return the parameters as plain values."""
+        if self.thresholding is not None:
+            return self.thresholding.to_dict()
         if self.name == "rationed":
             return {"r": self.settings.r}
         return self.settings.to_dict()
@@ -95,6 +113,11 @@ class Method:
         progress: Progress,
     ) -> Callable[[], Made]:
         """Read what the method needs; return what then makes the release."""
+        how = self.thresholding
+        if how is not None:
+            progress("counting users per item, so many items of each")
+            counts = bounded_counts(events, user, items, how.max_items_per_user, how.looked_at)
+            return partial(self._threshold, how, counts, entropy, progress)
         if self.name != "rationed":
             progress("counting distinct users per item")
             top = count_distinct_users(events, user, items, self.settings.k_bar + 1)
@@ -163,3 +186,22 @@ class Method:
 
     def _chosen(self, method: str) -> dict[str, object]:
         return {"chosen": method} if self.name == "auto" else {}
+
+    def _threshold(
+        self, how: Thresholding, bounded: TopCounts, entropy: Entropy, progress: Progress
+    ) -> Made:
+        progress("adding noise")
+        released = threshold_release(
+            to_numpy(bounded.counts), how, entropy, PrivacyFilter(self.budget.for_filter)
+        )
+        noisy = released.counts.astype(np.float64)
+        sigmas = np.full(noisy.size, how.sigma)
+        return Made(
+            items=bounded.items.take(to_arrow(released.positions)),
+            estimates=noisy,
+            errors=sigmas,
+            noisy=noisy,
+            sigmas=sigmas,
+            spent=released.spent,
+            settings=how.to_dict(),
+        )

@@ -66,9 +66,10 @@ class Passes:
         """
         return self._engine.whole_quotient(dividend, divisor)
 
-    def run(self, query: Expression, most_rows: int) -> "pa.Table":
-        """Run one pass and return at most so many rows of it."""
-        result = self._engine.run(query.limit(most_rows), "the events cannot be aggregated")
+    def run(self, query: Expression, most_rows: int | None = None) -> "pa.Table":
+        """Run one pass and return its rows, at most so many if a number is given."""
+        limited = query if most_rows is None else query.limit(most_rows)
+        result = self._engine.run(limited, "the events cannot be aggregated")
         return as_items(self._events, result, self.items)
 
 

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
+from headcount.histogram import unlike
 from headcount.passes import Passes
 from headcount.privacy.population import GRID, RATION, Integers
 from headcount.sources.open import Events
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-# More rows than any table has.
-_ALL = 2**62
 
 
 class EnginePopulation:
@@ -29,6 +27,11 @@ class EnginePopulation:
     def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
         self._passes = passes = Passes(events, user, items)
         self._user = passes.user
+        # None of these may be the name of an item column, which would take its place in a join.
+        names = ("weight", "total", "place", "cost", "counted")
+        self._weight, self._total, self._place, self._cost, self._counted = (
+            unlike(name, items) for name in names
+        )
         self._open = passes.pairs
         self._sizes = self._items_per_user()
         self._asked: pa.Table | None = None
@@ -38,7 +41,7 @@ class EnginePopulation:
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
         n = self._sizes["items"]
-        each = {f"bound{bound}": (n >= bound).cast("int64").sum() for bound in at_least}
+        each = {f"bound{bound}": _as_number(n >= bound).sum() for bound in at_least}
         row = self._passes.run(self._sizes.aggregate(**each), 1).to_pylist()[0]
         return [int(row[name] or 0) for name in each]
 
@@ -46,12 +49,14 @@ class EnginePopulation:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
         giving = self._sizes.filter(self._sizes["items"] <= most_items)
         weight = self._root(self._passes.quotient(_whole(unit**2), giving["items"]))
-        giving = giving.select(self._user, weight=weight)
+        giving = giving.select(self._user, **{self._weight: weight})
         pairs = self._open.join(giving, self._user)
-        sums = pairs.group_by(self._passes.items).agg(total_=pairs["weight"].sum().cast("int64"))
-        sums = sums.filter(sums["total_"] >= max(1, at_least))
-        self._asked = self._passes.run(sums, _ALL)
-        return to_numpy(self._asked["total_"])
+        total = {self._total: pairs[self._weight].sum().cast("int64")}
+        sums = pairs.group_by(self._passes.items).agg(**total)
+        sums = sums.filter(sums[self._total] >= max(1, at_least))
+        # In the order of the items: that of a hash table would tell, where noisy weights tie.
+        self._asked = self._passes.run(sums.order_by(self._passes.items))
+        return to_numpy(self._asked[self._total])
 
     def found(self, places: Sequence[int]) -> None:
         """Add items, given by their places in the last answer of `weights`, to those found."""
@@ -75,23 +80,24 @@ class EnginePopulation:
 
     def clipped_sums(self, costs: Integers) -> Integers:
         """For each found item, the sum of its users' shares."""
-        pairs = self._priced(cost=costs)
-        each = pairs.group_by(self._user).agg(spent=pairs["cost"].sum().cast("int64"))
+        pairs = self._priced({self._cost: costs})
+        each = pairs.group_by(self._user).agg(spent=pairs[self._cost].sum().cast("int64"))
         shares = each.select(self._user, share=self._share(each["spent"]))
         joined = pairs.join(shares, self._user)
-        sums = joined.group_by("place").agg(total_=joined["share"].sum().cast("int64"))
-        answer = self._passes.run(sums, _ALL)
+        sums = joined.group_by(self._place).agg(total_=joined["share"].sum().cast("int64"))
+        answer = self._passes.run(sums)
         result = np.zeros(costs.size, dtype=np.int64)
-        result[to_numpy(answer["place"])] = to_numpy(answer["total_"])
+        result[to_numpy(answer[self._place])] = to_numpy(answer["total_"])
         return result
 
     def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
         """Return the sum over users of what they do not count for, at most ``most`` each."""
         import ibis
 
-        pairs = self._priced(cost=costs, counted=among.astype(np.int64))
+        pairs = self._priced({self._cost: costs, self._counted: among.astype(np.int64)})
         each = pairs.group_by(self._user).agg(
-            spent=pairs["cost"].sum().cast("int64"), items=pairs["counted"].sum().cast("int64")
+            spent=pairs[self._cost].sum().cast("int64"),
+            items=pairs[self._counted].sum().cast("int64"),
         )
         each = each.select(lost=(_whole(GRID) - self._share(each["spent"])) * each["items"])
         lost = ibis.least(each["lost"], _whole(most))
@@ -104,26 +110,26 @@ class EnginePopulation:
         sizes = self._open.group_by(self._user).agg(items=ibis._.count().cast("int64"))
         return self._passes.keep(sizes)
 
-    def _priced(self, **columns: NDArray[np.int64]) -> Expression:
+    def _priced(self, columns: dict[str, NDArray[np.int64]]) -> Expression:
         """Return the pairs of found items that cost something, with public columns beside them."""
         import pyarrow as pa
 
-        priced = np.flatnonzero(columns["cost"] > 0)
+        priced = np.flatnonzero(columns[self._cost] > 0)
         table = pa.table(
             {
-                "place": to_arrow(priced),
+                self._place: to_arrow(priced),
                 **{name: to_arrow(column[priced]) for name, column in columns.items()},
             }
         )
-        return self._found_pairs().join(self._passes.public(table), "place")
+        return self._found_pairs().join(self._passes.public(table), self._place)
 
     def _found_pairs(self) -> Expression:
         if self._found is None:
             names = self.found_names()
             places = to_arrow(np.arange(names.num_rows, dtype=np.int64))
-            known = self._passes.public(names.append_column("place", places))
+            known = self._passes.public(names.append_column(self._place, places))
             pairs = self._passes.pairs.join(known, self._passes.items)
-            self._found = self._passes.keep(pairs.select(self._user, "place"))
+            self._found = self._passes.keep(pairs.select(self._user, self._place))
         return self._found
 
     def _share(self, spent: Expression) -> Expression:
@@ -138,10 +144,15 @@ class EnginePopulation:
     def _root(number: Expression) -> Expression:
         """Return the whole square root: a float's, and one less where that is too large."""
         root = number.cast("float64").sqrt().floor().cast("int64")
-        return root - (root * root > number).cast("int64")
+        return root - _as_number(root * root > number)
 
 
 def _whole(number: int) -> Any:  # noqa: ANN401 (Ibis has no types)
     import ibis
 
     return ibis.literal(number, type="int64")
+
+
+def _as_number(truth: Expression) -> Expression:
+    """Return 1 or 0; PostgreSQL has no cast to 64 bits for that."""
+    return truth.ifelse(_whole(1), _whole(0))

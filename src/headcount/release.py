@@ -41,6 +41,10 @@ CAUTION_FOR_BUDGET = (
     f"Caution: with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak "
     "promise to each person. Was the budget typed as it was meant?"
 )
+CAUTION_FOR_BOUND = (
+    "Caution: of each user {}. If somebody has more, the rest do not count, and counts are "
+    "too low by as much; the guarantee holds all the same."
+)
 ADVICE_WHEN_EMPTY = (
     "Nothing was released, which is a result like any other: no item was found to have enough "
     "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
@@ -180,6 +184,10 @@ class Release:
             lines.append(CAUTION_FOR_BUDGET)
         if self.guarantee.unit == UNIT_OF_QUERY:
             lines.append(CAUTION_FOR_QUERY)
+        bound = self.settings.get("max_items_per_user")
+        if bound is not None:
+            most = "one item counts" if bound == 1 else f"at most {bound:,} items count"
+            lines.append(CAUTION_FOR_BOUND.format(most))
         if not len(self):
             lines.append(ADVICE_WHEN_EMPTY)
         return lines

@@ -49,8 +49,10 @@ def _one_source(context: click.Context, argument: click.Parameter, given: tuple[
 
 
 def mechanism_options(command: _Command) -> _Command:
-    """Add --method, --relative-error and --candidates."""
+    """Add --method, --relative-error, --candidates and --max-items-per-user."""
     for option in (
+        click.option("--max-items-per-user", type=int, metavar="M",
+                     help="How many items of a user count, for the method threshold."),
         click.option("--candidates", type=int, metavar="K",
                      help="k̄, how many of the most frequent items are considered "
                           "[default: chosen]."),
@@ -58,7 +60,7 @@ def mechanism_options(command: _Command) -> _Command:
                      help="The error to aim at for each count [default: 0.1]."),
         click.option("--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True,
                      help="auto chooses between pcr and rationed; pcr-paper has the settings of "
-                          "the paper."),
+                          "the paper; threshold needs --max-items-per-user."),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -16,19 +16,17 @@ def plan(
     method: str,
     relative_error: float | None,
     candidates: int | None,
+    max_items_per_user: int | None,
 ) -> None:
     """Say how many items of which size a budget can release. Reads no data."""
+    from headcount.methods import Method
     from headcount.plan import expectations, smallest_item
     from headcount.privacy.rounding import shown_above
-    from headcount.privacy.settings import settings_for
     from headcount.writers.table import aligned
 
     budget = budget_from(rho, epsilon, delta)
-    settings = settings_for(method, r=relative_error, k_bar=candidates)
-    rows = [
-        [f"{e.users:,}", f"{e.items:,}", f"± {e.std_error:,.0f}"]
-        for e in expectations(settings, budget)
-    ]
+    how = Method.of(method, budget, relative_error, candidates, max_items_per_user)
+    settings, columns = how.settings, ["users per item", "items", "std error"]
     click.echo(
         f"Budget: ρ = {shown_above(budget.rho)}, δ = {shown_above(budget.delta)}, which is "
         f"(ε = {shown_above(budget.epsilon)}, δ = {shown_above(budget.delta)})-differential "
@@ -36,6 +34,16 @@ def plan(
         f"Target: each count within {100 * settings.r:g} % of the truth, most of the time.\n",
         err=True,
     )
+    if how.thresholding is not None:
+        click.echo("Items with more users than this come out, however many they are:\n", err=True)
+        users, sigma = how.thresholding.threshold, how.thresholding.sigma
+        row = [f"{users:,}", "all", f"± {sigma:,.0f}"]
+        write_stdout(aligned(columns, [row], [True] * 3).encode())
+        return
+    rows = [
+        [f"{e.users:,}", f"{e.items:,}", f"± {e.std_error:,.0f}"]
+        for e in expectations(settings, budget)
+    ]
     least = smallest_item(settings, budget)
     if least is None:
         click.echo("This budget is too small to release anything.", err=True)
@@ -45,7 +53,7 @@ def plan(
             "If all items had the same number of users, the budget would be enough for at least:\n",
             err=True,
         )
-    write_stdout(aligned(["users per item", "items", "std error"], rows, [True] * 3).encode())
+    write_stdout(aligned(columns, rows, [True] * 3).encode())
     if least is not None:
         click.echo(
             "\nReal data has a few large items and many small ones. What the large ones cost is "

@@ -87,6 +87,14 @@ class Engine:
         """
         raise self._one_pass_only("whole numbers cannot be divided")
 
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return a fixed pseudo-random value for each pair of values; it can be ordered by.
+
+        Two pairs may have the same. It is no secret, and the same in every run on a version of the
+        engine.
+        """
+        raise self._one_pass_only("items cannot be put into a pseudo-random order")
+
     def compiled(self, query: Expression) -> str:
         """Return a query in the engine's SQL, when all that it refers to is there."""
         self.backend._run_pre_execute_hooks(query)

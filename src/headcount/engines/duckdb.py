@@ -71,6 +71,16 @@ class DuckDB(Engine):
 
         return divide(dividend, divisor)
 
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return DuckDB's own hash of two values."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=((left.type(), right.type()), "uint64"))
+        def hash(left, right):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
+            """DuckDB's own."""
+
+        return hash(left, right)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name = self.scratch_name()

@@ -41,6 +41,10 @@ class Polars(Engine):
         """Return ``dividend // divisor``."""
         return self._keeper.whole_quotient(dividend, divisor)
 
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return the hash of DuckDB, which keeps the pairs."""
+        return self._keeper.scattered(left, right)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query and give its rows to DuckDB."""
         return self.upload(self.run(query, says), says)

@@ -212,6 +212,20 @@ class Postgres(Engine):
 
         return div(dividend, divisor).cast("int64")
 
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return PostgreSQL's own hash of two values as text."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string", left.type(), right.type()), "string"))
+        def concat_ws(between, left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own, of values of any type."""
+
+        @ibis.udf.scalar.builtin(signature=(("string", "int64"), "int64"))
+        def hashtextextended(text, seed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own."""
+
+        return hashtextextended(concat_ws(",", left, right), 0)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name, select = self.scratch_name(), self.compiled(query)

@@ -1,5 +1,6 @@
 """SQLite, through the module of Python's own library."""
 
+import hashlib
 import operator
 import sqlite3
 from pathlib import Path
@@ -77,6 +78,29 @@ class SQLite(Engine):
         )
         return headcount_quotient(dividend, divisor)
 
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return a hash that Python makes: SQLite has none."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(name="hex", signature=((left.type(),), "string"))
+        def hex_left(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """SQLite's own: whatever a value is, this is ASCII, which Python can read."""
+
+        @ibis.udf.scalar.builtin(name="hex", signature=((right.type(),), "string"))
+        def hex_right(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """SQLite's own."""
+
+        @ibis.udf.scalar.builtin(signature=(("string", "string"), "string"))
+        def headcount_scattered(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Python's own."""
+
+        self.backend.con.create_function("headcount_scattered", 2, _hashed, deterministic=True)
+        return headcount_scattered(hex_left(left), hex_right(right))
+
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
         return text.cast("binary")
+
+
+def _hashed(left: str, right: str) -> str:
+    return hashlib.sha256(f"{left},{right}".encode()).hexdigest()

@@ -97,7 +97,7 @@ class Settings:
 
 
 #: What ``--method`` and ``method=`` accept, the default first.
-METHODS = ("auto", "pcr", "pcr-paper", "rationed")
+METHODS = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
 #: Those that need no more than a histogram.
 ON_HISTOGRAMS = ("auto", "pcr", "pcr-paper")
 

@@ -61,6 +61,16 @@ class Spark(Engine):
 
         return div(dividend, divisor)
 
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return Spark's own hash of two values."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=((left.type(), right.type()), "int64"))
+        def xxhash64(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own."""
+
+        return xxhash64(left, right)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query and keep its rows on the executors, without how they were made.
 
