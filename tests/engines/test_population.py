@@ -3,11 +3,15 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headcount.engines import Session
 from headcount.population import EnginePopulation
+from headcount.privacy.population import GRID, RATION
 from headcount.sources import Request, open_source
 from tests.engines.conftest import ENGINES
+from tests.privacy.population import PlainPopulation
 
 PAIRS = [(u, 1000 - i) for u in range(60) for i in range(1 + u % 7)]
 NAMES = ["weight", "total", "place", "cost", "counted", "share", "spent", "items", "user", "lost"]
@@ -47,3 +51,35 @@ def test_every_engine_answers_alike(engine, on_engine):
 
 def test_found_items_are_in_the_order_of_their_names():
     assert answers("what")[1] == [995, 997, 999, 1000]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1),
+    costs=st.lists(st.integers(0, RATION), min_size=10, max_size=10),
+    most=st.integers(1, 5 * GRID),
+    data=st.data(),
+)
+def test_an_engine_answers_like_plain_python(pairs, costs, most, data):
+    table = pa.table({"who": [u for u, _ in pairs], "what": [i for _, i in pairs]})
+    plain = PlainPopulation(pairs)
+    with Session() as session:
+        engine = EnginePopulation(open_source(session, table, Request()), "who", ["what"])
+        for _ in range(2):
+            assert engine.sizes([1, 2, 5]) == plain.sizes([1, 2, 5])
+            weights = engine.weights(2**14, 6, 2**13)
+            names = engine._asked["what"].to_pylist()
+            expected = plain.weights(2**14, 6, 2**13)
+            assert dict(zip(names, weights, strict=True)) == dict(
+                zip(plain.asked, expected, strict=True)
+            )
+            chosen = data.draw(st.sets(st.sampled_from(names))) if names else set()
+            engine.found([names.index(name) for name in sorted(chosen)])
+            plain.found([plain.asked.index(name) for name in sorted(chosen)])
+        assert engine.found_names()["what"].to_pylist() == plain.names
+        if not plain.names:
+            return
+        costs = np.array(costs[: len(plain.names)], dtype=np.int64)
+        among = np.arange(costs.size) % 2 == 0
+        assert engine.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
+        assert engine.lost(costs, among, most) == plain.lost(costs, among, most)
