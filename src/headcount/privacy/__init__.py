@@ -14,5 +14,6 @@ Read it in this order, with the paper beside it:
     population   what may be asked about who has what
     rationed     Rationed release (choices in rationing)         rationed.md
     choosing     which of the two promises more                  look.md
+    thresholding for whoever knows how many items a user has     thresholding.md
     entropy      where all randomness enters
 """
