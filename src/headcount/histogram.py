@@ -95,12 +95,24 @@ def distinct_pairs(
     ``key`` gives what stands for a user. A subquery of distinct pairs and a plain count it is: some
     engines sort for COUNT(DISTINCT).
     """
-    table = events.table
-    has_value = events.engine.has_value
-    kept = table.filter(table[user].notnull(), *(has_value(table[column]) for column in items))
     person = unlike("user", items)
-    exact = {column: events.engine.exactly(kept[column]) for column in items}
-    return person, kept.select(**exact, **{person: key(kept[user])}).distinct()
+    return person, _exact_items(events, items, user, person, key).distinct()
+
+
+def _exact_items(
+    events: Events,
+    items: Sequence[str],
+    other: str,
+    name: str,
+    made_of: Callable[[Expression], Expression],
+) -> Expression:
+    """Return the items, and under a name what is made of another column; no rows with NULLs."""
+    table, engine = events.table, events.engine
+    kept = table.filter(
+        table[other].notnull(), *(engine.has_value(table[column]) for column in items)
+    )
+    exact = {column: engine.exactly(kept[column]) for column in items}
+    return kept.select(**exact, **{name: made_of(kept[other])})
 
 
 def top_of_histogram(
@@ -112,23 +124,21 @@ def top_of_histogram(
     """
     import ibis
 
-    table = histogram.table
-    if not table[count].type().is_integer():
+    if not histogram.table[count].type().is_integer():
         raise SourceError(f"the column {count!r} must hold whole numbers")
-    has_value = histogram.engine.has_value
-    kept = table.filter(table[count].notnull(), *(has_value(table[column]) for column in items))
-    rows = unlike("rows", items)
+    number, rows = unlike("count", items), unlike("rows", items)
+    kept = _exact_items(histogram, items, count, number, lambda column: column)
     repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
-    outside = kept.filter((kept[count] < 0) | (kept[count] > LARGEST_COUNT))
+    outside = kept.filter((kept[number] < 0) | (kept[number] > LARGEST_COUNT))
     for bad, says in (
         (repeated, "an item stands in several rows"),
         (outside, "a count is negative or too large"),
     ):
         if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
             raise SourceError(f"this is no histogram of distinct users: {says}")
-    whole = unlike("count", items)
-    top = kept.filter(kept[count] >= minimum).select(*items, **{whole: kept[count].cast("int64")})
-    return _run_top(histogram, top, items, whole, limit)
+    top = kept.filter(kept[number] >= minimum)
+    top = top.mutate(**{number: top[number].cast("int64")})
+    return _run_top(histogram, top, items, number, limit)
 
 
 def table_of(counts: Mapping[Any, int]) -> "pa.Table":

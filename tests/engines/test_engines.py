@@ -194,3 +194,74 @@ def test_zero_and_not_a_number_have_one_look(engine, on_engine):
     found = released(on_engine(engine, table)).table["what"].to_pylist()
     # Through Ibis, Spark takes NaN for NULL.
     assert sorted(map(str, found)) == (["0.0"] if engine == "spark" else ["0.0", "nan"])
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])  # others have no columns without a type
+@pytest.mark.parametrize("rows", [0, 9])
+def test_a_column_of_nothing_but_null_has_no_items(engine, rows, on_engine):
+    table = pa.table({"who": pa.array([f"u{n}" for n in range(rows)], "string")})
+    ours = released(on_engine(engine, table.append_column("what", pa.nulls(rows))))
+    assert ours.table["what"].to_pylist() == []
+    assert ours.table["what"].type == pa.string()
+
+
+def test_a_query_for_null_has_no_items(tmp_path):
+    source = tmp_path / "events.duckdb"
+    duckdb.connect(str(source)).close()
+    assert len(released({"source": source, "sql": "SELECT 'u' AS who, NULL AS what"})) == 0
+
+
+@pytest.mark.parametrize("rows", [0, 60])
+def test_decimals_too_long_for_polars_are_refused_with_or_without_rows(rows, on_engine):
+    table = table_of([Decimal("9" * 50)], kind=pa.decimal256(60, 0)).slice(0, rows)
+    with pytest.raises(headcount.SourceError, match="no decimals of more than 38 digits"):
+        released(on_engine("polars", table))
+
+
+# Values that Python has none for, and one that is plain; none may be an error only because its
+# count is among the highest.
+FAR = {
+    "date32": (pa.date32(), 2**31 - 1),
+    "timestamp of milliseconds": (pa.timestamp("ms"), 2**53),
+    "timestamp of microseconds": (pa.timestamp("us"), 2**62),
+    "timestamp with a zone": (pa.timestamp("us", "UTC"), -(2**62)),
+    "time of day": (pa.time64("us"), 86_400_000_000),
+}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("name", FAR)
+def test_far_values_are_no_error_whatever_their_rank(engine, name, on_engine):
+    kind, far = FAR[name]
+    for most, least in ((far, 5), (5, far)):
+        users = [f"u{n}" for n in range(90)]
+        table = pa.table({"who": [*users, "u1"], "what": pa.array([most] * 90 + [least], kind)})
+        found = released(on_engine(engine, table), candidates=1)
+        # Polars reads what is no time of day as NULL.
+        assert len(found) == (0 if (engine, name, most) == ("polars", "time of day", far) else 1)
+
+
+def test_a_panic_of_rust_is_an_error_without_its_message():
+    from headcount.engines.guard import opening, running
+
+    class PanicException(BaseException):  # as pyo3's is
+        pass
+
+    def panic():
+        raise PanicException("somebody's value")
+
+    for guarded in (opening, running):
+        with pytest.raises(headcount.HeadcountError, match=r"\(PanicException\)$") as caught:
+            guarded(panic, "it cannot be read")
+        assert "somebody" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+def test_what_is_no_error_goes_through_the_wall():
+    from headcount.engines.guard import running
+
+    def interrupted():
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        running(interrupted, "it cannot be read")

@@ -33,6 +33,18 @@ def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 
     return backend
 
 
+def with_nulls_as_text(table: Expression) -> Expression:
+    """Return a table in which a column of no type, which has nothing but NULLs, is one of text."""
+    import ibis
+
+    nothing = [
+        name
+        for name, kind in table.schema().items()
+        if kind.is_unknown() and str(kind.raw_type) == '"NULL"'
+    ]
+    return table.mutate(**dict.fromkeys(nothing, ibis.null("string"))) if nothing else table
+
+
 class DuckDB(Engine):
     """DuckDB. Distinct 64-bit hashes of long ids take half the time of distinct ids."""
 

@@ -75,28 +75,31 @@ def interruptibly(action: Callable[[], _Result], interrupt: Callable[[], None]) 
 
 
 def _guarded(
-    action: Callable[[], _Result], translate: Callable[[Exception], HeadcountError]
+    action: Callable[[], _Result], translate: Callable[[BaseException], HeadcountError]
 ) -> _Result:
     failure: HeadcountError
     try:
         return action()
     except HeadcountError:
         raise
-    except Exception as error:
+    except BaseException as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from None
+        # Rust's panics are none of Python's exceptions, so that nobody catches them unawares.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         failure = translate(error)
     # Raised out here so that the engine's exception is not chained to it: a traceback or a
     # crash reporter would print what that quotes.
     raise failure
 
 
-def _is_interrupt(error: Exception) -> bool:
+def _is_interrupt(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorname", "")
     return type(error).__name__ == "InterruptException" or code == "SQLITE_INTERRUPT"
 
 
-def _about_schema(error: Exception) -> str:
+def _about_schema(error: BaseException) -> str:
     kind = type(error).__name__
     if kind in _OUT_OF_MEMORY:
         return ": the engine ran out of memory; give it more with --memory"
@@ -107,7 +110,7 @@ def _about_schema(error: Exception) -> str:
     return f" ({kind})"
 
 
-def _without_data(error: Exception, says: str, expected: str) -> HeadcountError:
+def _without_data(error: BaseException, says: str, expected: str) -> HeadcountError:
     kind = type(error).__name__
     if kind in _OUT_OF_MEMORY:
         return EngineError(f"{says}: the engine ran out of memory; give it more with --memory")

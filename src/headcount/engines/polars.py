@@ -13,6 +13,8 @@ from headcount.errors import SourceError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MOST_DIGITS = 38  # of its decimals
+
 
 def read_files(kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401 (Ibis has no types)
     """Return an Ibis table of Parquet files."""
@@ -32,6 +34,16 @@ class Polars(Engine):
     Between passes it is DuckDB that keeps the pairs: through Ibis, Polars has no windows, and its
     sums of integers begin again below 0 where they grow too large.
     """
+
+    def exactly(self, column: Expression) -> Expression:
+        """Return a column whose values are equal only if they look the same."""
+        kind = column.type()
+        if kind.is_decimal() and (kind.precision or 0) > _MOST_DIGITS:
+            raise SourceError(
+                f"Polars has no decimals of more than {_MOST_DIGITS} digits, as column "
+                f"{column.get_name()!r} has; leave the engine to DuckDB"
+            )
+        return super().exactly(column)
 
     @cached_property
     def _keeper(self) -> DuckDB:

@@ -62,7 +62,7 @@ class Database:
 
     def _read(self, name: str, schema: str | None = None) -> Any:  # noqa: ANN401
         if self._is_duckdb:
-            return self.backend.table(name, database=schema)
+            return duckdb.with_nulls_as_text(self.backend.table(name, database=schema))
         return self._read_sqlite(name)
 
     def _read_sqlite(self, name: str) -> Any:  # noqa: ANN401

@@ -132,7 +132,8 @@ def _open_table(session: Session, source: TableLike, request: Request) -> Events
         raise SourceError("a table or SQL goes with a database; this source is a table itself")
     if isinstance(source, ibis.Table):
         backend = opening(source.get_backend, "this Ibis table has no backend")
-        return Events(source, engine_for(backend, session))
+        engine = engine_for(backend, session)
+        return Events(engine.typed(source), engine)
     if type(source).__module__.startswith("pyspark."):
         table, backend = module_of("spark").read_frame(source)
         return Events(table, engine_for(backend, session))

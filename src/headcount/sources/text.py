@@ -16,6 +16,7 @@ from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
+from headcount.engines.duckdb import with_nulls_as_text
 from headcount.engines.guard import opening
 from headcount.errors import SourceError
 from headcount.sources.files import is_gzipped
@@ -48,7 +49,7 @@ def read_files(backend: Any, kind: str, paths: Sequence[Path]) -> Any:  # noqa: 
     read = functools.partial(_read, backend, names, hive_partitioning=False)
     says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
     if kind == "parquet":
-        return opening(lambda: read("read_parquet"), says)
+        return opening(lambda: with_nulls_as_text(read("read_parquet")), says)
     if all(is_gzipped(path) for path in paths):
         # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
         read = functools.partial(read, compression="gzip")

@@ -1,0 +1,162 @@
+"""PostgreSQL as an engine: what it runs, and which of its values Python can hold."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from headcount.engines.base import Engine, Expression
+from headcount.engines.guard import interruptibly
+from headcount.engines.postgres.failures import translated
+from headcount.engines.postgres.read import query
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The first day that Python's dates have, and the first that they no longer have.
+_PYTHONS_YEARS = ("0001-01-01", "10000-01-01")
+_MOST_DIGITS = 38  # of Arrow's decimals
+
+
+def _is_text(kind: Any) -> bool:  # noqa: ANN401
+    """Whether decimals may have so many digits that only text shows them all."""
+    return bool(kind.is_decimal()) and (kind.precision is None or kind.precision > _MOST_DIGITS)
+
+
+class Postgres(Engine):
+    """PostgreSQL. Collations may take different texts for the same; their bytes are never so."""
+
+    compares_bytes = False
+
+    def typed(self, table: Expression) -> Expression:
+        """Return a table with the types that it has on the server.
+
+        Ibis takes money for a decimal and a time with a zone for one without.
+        """
+        return query(self.backend, self.compiled(table))
+
+    def user_key(self, user: Expression) -> Expression:
+        """Return an id as it is, or text as its bytes; no id reaches Python."""
+        kind = user.type()
+        return user if kind.is_decimal() or kind.is_uuid() else self.exactly(user)
+
+    def has_value(self, column: Expression) -> Expression:
+        """Return whether a row has a value that is neither NULL nor beyond Python's years.
+
+        NaN, which a numeric may be too, is more than any number here.
+        """
+        import ibis
+
+        kind = column.type()
+        if kind.is_date() or kind.is_timestamp():
+            first, beyond = (ibis.literal(day).cast(kind) for day in _PYTHONS_YEARS)
+            return (column >= first) & (column < beyond)
+        if kind.is_time():
+            return column < ibis.literal("24:00").cast(kind)
+        if kind.is_decimal() and not _is_text(kind):
+            whole = kind.precision - kind.scale
+            return column < ibis.literal(Decimal(10) ** whole, type=f"decimal({whole + 1}, 0)")
+        return super().has_value(column)
+
+    def exactly(self, column: Expression) -> Expression:
+        """Return a column whose values are equal only if they look the same."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("decimal",), "decimal"))
+        def trim_scale(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own: 1.50 and 1.5 are equal, and shown as 1.5."""
+
+        if _is_text(column.type()):
+            return self.text_to_bytes(trim_scale(column).cast("string"))
+        return super().exactly(column)
+
+    def text_to_bytes(self, text: Expression) -> Expression:
+        """Return text as its bytes in UTF-8."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string", "string"), "binary"))
+        def convert_to(value, encoding):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own."""
+
+        return convert_to(text, "UTF8")
+
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "decimal"))
+        def div(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own, of its decimals."""
+
+        return div(dividend, divisor).cast("int64")
+
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return PostgreSQL's own hash of two values as text."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string", left.type(), right.type()), "string"))
+        def concat_ws(between, left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own, of values of any type."""
+
+        @ibis.udf.scalar.builtin(signature=(("string", "int64"), "int64"))
+        def hashtextextended(text, seed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own."""
+
+        return hashtextextended(concat_ws(",", left, right), 0)
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query into a temporary table."""
+        name, select = self.scratch_name(), self.compiled(query)
+        self._create(name, f'CREATE TEMP TABLE "{name}" AS {select}', says)
+        return self._analysed(name, query.schema(), says)
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Copy a table into a temporary one."""
+        import ibis
+
+        name, schema = self.scratch_name(), ibis.schema(rows.schema)
+        columns = ", ".join(c.sql("postgres") for c in schema.to_sqlglot_column_defs("postgres"))
+        self._create(name, f'CREATE TEMP TABLE "{name}" ({columns})', says)
+
+        def copy() -> None:
+            with (
+                self.backend.con.cursor() as cursor,
+                cursor.copy(f'COPY pg_temp."{name}" FROM STDIN') as lines,
+            ):
+                for row in rows.to_pylist():
+                    lines.write_row(tuple(row.values()))
+
+        translated(lambda: self._interruptibly(copy), says)
+        return self._analysed(name, schema, says)
+
+    def _create(self, name: str, statement: str, says: str) -> None:
+        def drop() -> None:
+            with suppress(Exception):  # the connection, or the transaction, may be gone
+                self.backend.con.execute(f'DROP TABLE IF EXISTS pg_temp."{name}"')
+
+        self.session.at_end(drop)
+        execute = self.backend.con.execute
+        translated(lambda: self._interruptibly(lambda: execute(statement)), says, self.expected)
+
+    def _analysed(self, name: str, schema: Any, says: str) -> Expression:  # noqa: ANN401
+        """Return a temporary table, of which the planner knows how large it is."""
+        import ibis
+
+        execute = self.backend.con.execute
+        translated(lambda: self._interruptibly(lambda: execute(f'ANALYZE pg_temp."{name}"')), says)
+        return ibis.table(schema, name=name)
+
+    def fetch(self, query: Expression) -> "pa.Table":
+        """Run a query so that Ctrl-C ends it, on the server too."""
+        return self._interruptibly(lambda: self.backend.to_pyarrow(query))
+
+    def _interruptibly(self, action: Callable[[], Any]) -> Any:  # noqa: ANN401
+        def interrupt() -> None:
+            with suppress(Exception):  # the connection may be gone
+                self.backend.con.cancel()
+
+        return interruptibly(action, interrupt)
+
+    def run(self, query: Expression, says: str) -> "pa.Table":
+        """Run a query; ``says`` begins the error if it fails."""
+        return translated(lambda: self.fetch(query), says, self.expected)

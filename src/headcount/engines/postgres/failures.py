@@ -1,0 +1,58 @@
+"""What is said of a failure of the server: nothing that it says itself."""
+
+from typing import Any
+
+from headcount.engines.guard import ANY_FORM, running
+from headcount.errors import EngineError, HeadcountError, SourceError
+
+# Classes of SQLSTATE, its first two characters, and what to say of each. A message of the
+# server is never passed on: it quotes rows, and a URL's password may stand in it.
+_STATES = {
+    "08": "the connection was lost",
+    "25": "the server lets nobody write, not even temporary tables",
+    "28": "the server refused the login",
+    "3D": "there is no such database",
+    "3F": "there is no such schema",
+    "42": "the query was refused: a table, a column or a permission is missing",
+    "53": "the server has too little memory, disk or connections left",
+    "57": "the query was cancelled, took too long, or the server is shutting down",
+}
+
+
+def translated(action: Any, says: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
+    """Run an action; nothing that the server says is passed on."""
+    return running(lambda: _without_data(action, says, expected), says, expected)
+
+
+def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
+    import psycopg
+
+    failure: HeadcountError
+    try:
+        return action()
+    except psycopg.Error as error:
+        cause: psycopg.Error = error
+        while isinstance(cause.__context__, psycopg.Error):  # the first, not what followed of it
+            cause = cause.__context__
+        failure = _failure(cause.sqlstate, str(cause), says, expected)
+    raise failure
+
+
+# What a connection that is not made is told by; there is no SQLSTATE then.
+_UNCONNECTED = {
+    "FATAL": "the server refused the login or has no such database",
+    "refused": "no server answers at that address",
+    "resolve": "there is no host of that name",
+    "translate host": "there is no host of that name",
+    "timeout": "the server did not answer in time",
+    "invalid": "an option of the URL is not valid",
+}
+
+
+def _failure(state: str | None, message: str, says: str, expected: str) -> HeadcountError:
+    if state is None:
+        reasons = (reason for sign, reason in _UNCONNECTED.items() if sign in message)
+        return EngineError(f"{says}: {next(reasons, 'the connection was lost')}")
+    reason = expected if state[:2] == "22" else _STATES.get(state[:2])
+    kind = SourceError if state[:2] in ("22", "3D", "3F", "42") else EngineError
+    return kind(f"{says}: {reason or 'the server failed'} (SQLSTATE {state})")
