@@ -233,6 +233,14 @@ def change(where, statement):
         "UPDATE headcount_ledger SET number = 2",
         "DELETE FROM headcount_releases",
         "UPDATE headcount_releases SET content = headcount_keys.key FROM headcount_keys",
+        "UPDATE headcount_releases SET question = 'x'",
+        "UPDATE headcount_keys SET key = headcount_releases.content FROM headcount_releases",
+        "DELETE FROM headcount_keys",
+        "INSERT INTO headcount_keys SELECT key FROM headcount_keys",
+        "DELETE FROM headcount_ledger",
+        "INSERT INTO headcount_ledger SELECT * FROM headcount_ledger",
+        "DROP TABLE headcount_entries",
+        "DROP TABLE headcount_releases",
     ],
 )
 def test_tampering_is_found(where, opened, statement):
@@ -243,9 +251,32 @@ def test_tampering_is_found(where, opened, statement):
     with pytest.raises(hc.VerificationError) as found:
         ledger.verify()
     assert found.value.exit_code == 5
-    if "releases" not in statement:
+    if "releases" not in statement or "DROP" in statement:
         with pytest.raises(hc.VerificationError):
             release(ledger)  # nor is anything charged to it
+
+
+def test_answers_that_were_exchanged_are_not_given(where, opened, parquet_of):
+    ledger = opened()
+    paths = [parquet_of(), parquet_of(users=2000, name="other.parquet")]
+    for path in paths:
+        ask(ledger, path)
+    change(where, "CREATE TABLE other AS SELECT number, question FROM headcount_releases")
+    change(
+        where,
+        "UPDATE headcount_releases SET question ="
+        " (SELECT question FROM other WHERE other.number <> headcount_releases.number)",
+    )
+    for use in (ledger.verify, lambda: ask(ledger, paths[0])):
+        with pytest.raises(hc.VerificationError, match="answers was edited"):
+            use()
+
+
+@pytest.mark.parametrize("hash_", ["abc", "", "g" * 64])
+def test_what_is_no_hash_is_not_called_tampering(opened, hash_):
+    with pytest.raises(hc.LedgerError, match="that is no hash") as found:
+        opened().verify(hash_)
+    assert found.value.exit_code == 2
 
 
 def test_a_ledger_made_anew_does_not_have_the_hash_that_was_kept(where, opened):

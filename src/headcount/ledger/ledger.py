@@ -3,7 +3,6 @@
 import getpass
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING
 from headcount.errors import BudgetError, LedgerError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import Books, Reservation
+from headcount.ledger.checks import Checked, check, seal, unchanged
 from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.refusal import refused
 from headcount.ledger.stored import (
     Asked,
     fingerprint,
     fingerprint_of_file,
-    from_bytes,
     question,
     to_bytes,
 )
@@ -42,19 +41,6 @@ _PAY_WHAT_THEY_GET = ("pcr", "pcr-paper")
 def utc_now() -> datetime:
     """Return the time. Nothing else here asks for it."""
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What a verified ledger looks like.
-
-    Attributes:
-        entries: how many there are.
-        head: the hash of the last, which covers all of them.
-    """
-
-    entries: int
-    head: str
 
 
 class Ledger:
@@ -163,6 +149,7 @@ class Ledger:
                 reservation.dataset,
                 reservation=reservation.number,
                 release=fingerprint(release),
+                question=seal(write.transaction.key(), reservation.number, known_by),
                 **release.guarantee.to_dict(),
                 **_cost_facts(spent),
             )
@@ -175,14 +162,14 @@ class Ledger:
         """Return what a question is known by, and the release that answered it before, if any."""
         with self._store.transaction(writes=False) as transaction:
             key = transaction.key()
-            known_by = None if key is None else question(key, dataset, asked, source)
+            known_by = question(key, dataset, asked, source) if key else None
             if known_by is None:
                 return None, None, None
-            number, content = transaction.answer(known_by)
-            if content is None:
+            kept = transaction.answer(known_by)
+            if kept is None:
                 return known_by, None, None
-            entry = transaction.entries()[number - 1]
-            return known_by, entry, _unchanged(entry, content)
+            entry = transaction.entries()[kept.number - 1]
+            return known_by, entry, unchanged(entry, kept, key)
 
     # --- what anybody may ask -------------------------------------------------------------------
 
@@ -212,17 +199,7 @@ class Ledger:
                 still have that entry.
         """
         with self._store.transaction(writes=False) as transaction:
-            entries = transaction.entries()
-            Books(entries)
-            for entry in entries:
-                if entry.kind is Kind.SETTLE:
-                    content = transaction.kept(entry.number)
-                    if content is None:
-                        raise VerificationError(f"the release of entry {entry.number} is missing")
-                    _unchanged(entry, content)
-            if head is not None and head not in transaction.hashes():
-                raise VerificationError("no entry of the ledger has this hash: it was rewritten")
-            return Checked(len(entries), transaction.head)
+            return check(transaction, head)
 
     def find(self, path: Path) -> Entry:
         """Return the entry that charged for a published file."""
@@ -266,17 +243,6 @@ class _Writer:
         self._books.add(entry)
         self.transaction.append(entry)
         return number
-
-
-def _unchanged(entry: Entry, content: bytes) -> Release:
-    try:
-        release = from_bytes(content)
-        same = fingerprint(release) == entry.facts.get("release")
-    except Exception:  # whatever is wrong with it
-        same = False
-    if not same:
-        raise VerificationError(f"the release of entry {entry.number} was edited")
-    return release
 
 
 def _cost_facts(cost: Cost) -> dict[str, str]:

@@ -8,13 +8,19 @@ what it read is still true when it writes.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from headcount.errors import LedgerError, LedgerUnavailableError, MissingExtraError
+from headcount.errors import (
+    LedgerError,
+    LedgerUnavailableError,
+    MissingExtraError,
+    VerificationError,
+)
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
 from headcount.privacy.entropy import secret_key
 
@@ -48,14 +54,21 @@ _releases = sa.Table(
 )
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A stored release: the number of its entry, what its question is known by, and itself."""
+
+    number: int
+    question: str | None
+    content: bytes
+
+
 class Transaction:
     """What is done to the ledger all at once, or not at all."""
 
     def __init__(self, connection: sa.Connection, *, writes: bool) -> None:
         self._connection = connection
-        found = connection.execute(sa.select(_head)).one_or_none()
-        if found is None:
-            raise LedgerError("this is no ledger: the record of its last entry is missing")
+        found = self._single(_head, "record of its last entry")
         if found.version > SCHEMA_VERSION:
             raise LedgerError(
                 f"this ledger was made by a newer headcount (its form is {found.version}, this "
@@ -95,11 +108,18 @@ class Transaction:
         self._connection.execute(_head.update().values(number=row.number, hash=row.hash))
         self._last = row
 
-    def key(self) -> bytes | None:
-        """Return the secret that questions are known by; None in a ledger of the first form."""
+    def key(self) -> bytes:
+        """Return the secret that questions are known by; empty in a ledger of the first form."""
         if self.version < 2:
-            return None
-        return bytes(self._connection.execute(sa.select(_keys.c.key)).scalar_one())
+            return b""
+        return bytes(self._single(_keys, "key").key)
+
+    def _single(self, table: sa.Table, what: str) -> sa.Row[Any]:
+        rows = self._connection.execute(sa.select(table).limit(2)).all()
+        if len(rows) != 1:
+            why = "is there twice" if rows else "is missing"
+            raise VerificationError(f"the ledger was edited: the {what} {why}")
+        return rows[0]
 
     def keep(self, number: int, question: str | None, content: bytes) -> None:
         """Store what the release of an entry was."""
@@ -107,18 +127,20 @@ class Transaction:
             _releases.insert().values(number=number, question=question, content=content)
         )
 
-    def kept(self, number: int) -> bytes | None:
+    def kept(self, number: int) -> Kept | None:
         """Return what the release of an entry was."""
-        return self._content(sa.select(_releases).where(_releases.c.number == number))[1]
+        return self._kept(sa.select(_releases).where(_releases.c.number == number))
 
-    def answer(self, question: str) -> tuple[int, bytes | None]:
-        """Return the last release that answered a question, and the number of its entry."""
+    def answer(self, question: str) -> Kept | None:
+        """Return the last release that answered a question."""
         query = sa.select(_releases).where(_releases.c.question == question)
-        return self._content(query.order_by(_releases.c.number.desc()).limit(1))
+        return self._kept(query.order_by(_releases.c.number.desc()).limit(1))
 
-    def _content(self, query: sa.Select[Any]) -> tuple[int, bytes | None]:
+    def _kept(self, query: sa.Select[Any]) -> Kept | None:
         found = None if self.version < 2 else self._connection.execute(query).one_or_none()
-        return (0, None) if found is None else (int(found.number), bytes(found.content))
+        if found is None:
+            return None
+        return Kept(int(found.number), found.question, bytes(found.content))
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
@@ -148,7 +170,15 @@ class Store:
                 f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
             )
         with self._translated(), self._connected(writes=writes) as connection:
-            yield Transaction(connection, writes=writes)
+            transaction = Transaction(connection, writes=writes)
+            try:
+                yield transaction
+            except sa.exc.DBAPIError as error:
+                if _lacks_a_table(error.orig):
+                    raise VerificationError(
+                        "the ledger was edited: a table or a column of it is missing"
+                    ) from None
+                raise
 
     def create(self) -> None:
         """Make the tables, unless they are there."""
@@ -256,12 +286,20 @@ _POSTGRES_REASONS: dict[str, tuple[type[LedgerError], str]] = {
 }
 
 
+def _sqlite_name(error: BaseException | None) -> str:
+    return "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])
+
+
+def _lacks_a_table(error: BaseException | None) -> bool:
+    undefined = ("42P01", "42703")  # a table, a column
+    return _sqlite_name(error) == "SQLITE_ERROR" or getattr(error, "sqlstate", "") in undefined
+
+
 def _failure(error: BaseException) -> LedgerError:
     kind: type[LedgerError] = LedgerUnavailableError
     reason = "the connection was lost or cannot be made"
     if isinstance(error, sqlite3.Error):
-        name = "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])
-        kind, reason = _SQLITE_REASONS.get(name, (kind, "SQLite failed"))
+        kind, reason = _SQLITE_REASONS.get(_sqlite_name(error), (kind, "SQLite failed"))
     elif state := getattr(error, "sqlstate", None):
         failed = (kind, f"the server failed (SQLSTATE {state})")
         kind, reason = _POSTGRES_REASONS.get(state[:2], failed)
