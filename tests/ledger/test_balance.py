@@ -146,7 +146,7 @@ def test_a_dataset_joins_a_group_with_what_it_has_used():
         books.add(Entry(5, "", "owner", Kind.JOIN, "a", {"group": "g", "reason": "too late"}))
 
 
-@pytest.mark.parametrize("delta", [None, "1/10"])
+@pytest.mark.parametrize("delta", [None, "1/5"])  # half of which is for selection, as of the total
 def test_a_cap_limits_one_actor(delta):
     books = Books([opening()])
     facts = {"of": "ann", "rho": "1/2", "delta": delta}

@@ -148,6 +148,25 @@ def test_a_locked_ledger_refuses(shop):
     assert list(shop.books().open) == [reservation.number]
 
 
+def test_waiting_for_another_process_is_told(shop, monkeypatch):
+    monkeypatch.setattr(store, "SILENCE", 0.0)
+    told = []
+    ledger = hc.Ledger(shop._where, tell=told.append)
+    other = sqlite3.connect(shop._where, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    for use in (ledger.verify, lambda: ledger.retire("shop", reason="the end")):
+        told.clear()
+        waiting = threading.Thread(target=use)
+        waiting.start()
+        wait_until(lambda: told)
+        other.execute("ROLLBACK")
+        waiting.join()
+        other.execute("BEGIN EXCLUSIVE")
+        assert told[0].startswith("Waiting for the ledger: another process holds it")
+    other.close()
+    assert shop.books().retired == {"shop"}
+
+
 # --- PostgreSQL ---------------------------------------------------------------------------------
 
 

@@ -51,11 +51,28 @@ def test_a_budget_ends(opened):
         release(ledger, 0.2)
     assert refusal.value.exit_code == 3
     said = str(refusal.value)
-    assert "asks for ρ = 0.2 and δ = 9e-07" in said
+    assert "too little ρ is left. It asks for ρ = 0.2 and δ = 1e-06; ρ = 0." in said
     fits = float(said.partition("would fit: rho ")[2].partition(",")[0])
     assert 0.1 < fits < 0.2
     release(ledger, fits)
     assert len(ledger.log()) == 5
+
+
+def test_a_refusal_says_that_delta_is_short_and_what_it_counts_as(opened):
+    ledger = opened(delta=1e-6)
+    release(ledger)
+    with pytest.raises(hc.BudgetRefusedError, match="too little δ is left"):
+        release(ledger)
+    ledger.init("strict", budget=hc.Budget(epsilon=1, delta=1e-6))
+    with pytest.raises(hc.BudgetRefusedError, match="too little ρ and δ is left") as refusal:
+        release(ledger, 1, dataset="strict")
+    assert "asks for ρ = 1 and δ = 1e-06, which count as ρ = 1 and δ = 2.7e-06" in str(
+        refusal.value
+    )
+    with pytest.raises(
+        hc.BudgetRefusedError, match=r"asks for ε = 2 and δ = 1e-06, which count as"
+    ):
+        ledger.reserve("strict", hc.Budget(epsilon=2, delta=1e-6), {})
 
 
 def test_a_run_that_fails_before_any_noise_costs_nothing(opened):
@@ -70,13 +87,13 @@ def test_a_run_that_fails_before_any_noise_costs_nothing(opened):
 def test_what_died_counts_as_spent_until_the_owner_decides(opened):
     ledger = opened()
     dead = ledger.reserve("shop", hc.Budget(rho=0.9), {})
-    with pytest.raises(hc.BudgetRefusedError, match=r"ρ = 0\.9 .* is reserved by releases"):
+    with pytest.raises(hc.BudgetRefusedError, match=r"ρ = 0\.9 .* are reserved by releases"):
         release(ledger, 0.2)
     with pytest.raises(hc.LedgerError, match="reason"):
         ledger.give_back(dead.number, reason=" ")
     ledger.give_back(dead.number, reason="the machine was switched off before it ran")
     result = release(ledger, 0.2)
-    with pytest.raises(hc.LedgerError, match="no reservation"):
+    with pytest.raises(hc.LedgerUnavailableError, match="was returned while it ran: nothing was"):
         ledger.settle(dead, result, None)  # it had not died after all, and is not released
 
 
@@ -116,6 +133,13 @@ def test_extend_retire_cap_and_join(opened):
     ledger.retire("shop", reason="the survey is over")
     with pytest.raises(hc.BudgetRefusedError, match="retired"):
         release(ledger, 0.001)
+    for change_it in (
+        lambda: ledger.extend("shop", rho=1, reason="more"),
+        lambda: ledger.retire("shop", reason="once more"),
+        lambda: ledger.cap("shop", "ann", rho=1),
+    ):
+        with pytest.raises(hc.LedgerError, match="is retired"):
+            change_it()
     release(ledger, 0.01, dataset="x")
     ledger.verify()
     assert {e.kind for e in ledger.log("y")} == {Kind.OPEN}
@@ -142,6 +166,26 @@ def test_what_cannot_be_done_leaves_no_entry(opened, wrong):
     with pytest.raises(hc.LedgerError):
         wrong(ledger)
     assert len(ledger.log()) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda ledger: ledger.init("shop", budget=hc.Budget(rho=1)), "`headcount ledger extend`"),
+        (
+            lambda ledger: ledger.init("c", group="g", budget=hc.Budget(rho=1)),
+            "`headcount ledger j",
+        ),
+        (lambda ledger: ledger.retire("g", reason="no"), "name one of its datasets: 'a', 'b'"),
+        (lambda ledger: ledger.init("c", budget=3), "must be a headcount.Budget"),
+        (lambda ledger: hc.Ledger(3), "the path of a SQLite file"),
+    ],
+)
+def test_what_to_do_instead_is_said(opened, wrong, says):
+    ledger = opened()
+    ledger.init("a", "b", group="g", budget=hc.Budget(rho=1))
+    with pytest.raises(hc.HeadcountError, match=says):
+        wrong(ledger)
 
 
 @pytest.mark.parametrize("amounts", [{}, {"rho": -1.0}, {"rho": float("inf")}, {"delta": 1.0}])

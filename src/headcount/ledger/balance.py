@@ -99,15 +99,15 @@ class Books:
 
     def left(self, dataset: str, actor: str | None = None) -> Cost:
         """Return what may still be reserved of a dataset, by an actor if one is named."""
-        budget = self.known(dataset)
-        left = minus(self.totals[budget].limit, self.balance(budget).used)
+        total = self.total(dataset)
+        left = minus(total.limit, self.balance(self.budget_of[dataset]).used)
         cap = None if actor is None else self.caps.get((dataset, actor))
         if cap is None or actor is None:
             return left
         used = self.of_actor(dataset, actor).used
-        rest = minus(Cost(cap.rho, left.delta if cap.delta is None else cap.delta), used)
-        delta = left.delta if cap.delta is None else min(rest.delta, left.delta)
-        return Cost(min(rest.rho, left.rho), delta)
+        most = total.limit.delta if cap.delta is None else total.selection(cap.delta)
+        rest = minus(Cost(cap.rho, most), used)
+        return Cost(min(rest.rho, left.rho), min(rest.delta, left.delta))
 
     def of_actor(self, dataset: str, actor: str) -> Balance:
         """Return what one actor has used of a dataset."""
@@ -116,9 +116,16 @@ class Books:
     def known(self, dataset: str) -> str:
         """Return the name of a dataset's budget; refuse a dataset that has none."""
         if dataset not in self.budget_of:
+            if dataset in self.totals:
+                members = ", ".join(map(repr, self.datasets_of(dataset)))
+                raise LedgerError(f"{dataset!r} is a group; name one of its datasets: {members}")
             there = ", ".join(map(repr, self.budget_of)) or "none"
             raise LedgerError(f"the ledger has no dataset {dataset!r}; there are: {there}")
         return self.budget_of[dataset]
+
+    def total(self, dataset: str) -> Total:
+        """Return what all releases of a dataset, or of its group, may cost."""
+        return self.totals[self.known(dataset)]
 
     def reserved(self, number: int) -> Reservation:
         """Return a reservation that was neither settled nor returned."""
@@ -135,10 +142,20 @@ class Books:
         for dataset in datasets:
             if dataset in self.budget_of:
                 raise LedgerError(
-                    f"the dataset {dataset!r} has a budget already; it can be extended"
+                    f"the dataset {dataset!r} has a budget already; `headcount ledger extend` "
+                    "raises it"
                 )
         if budget in self.totals:
-            raise LedgerError(f"there is a budget {budget!r} already")
+            raise LedgerError(
+                f"there is a budget {budget!r} already; `headcount ledger join` puts a dataset "
+                "into a group"
+            )
+
+    def may_change(self, dataset: str) -> None:
+        """Refuse to change anything about a dataset that is retired, or that there is not."""
+        self.known(dataset)
+        if dataset in self.retired:
+            raise LedgerError(f"the dataset {dataset!r} is retired")
 
     def may_reserve(self, dataset: str, actor: str, cost: Cost) -> None:
         """Refuse a cost that does not fit."""

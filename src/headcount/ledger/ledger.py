@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.errors import BudgetError, LedgerError, VerificationError
+from headcount.errors import BudgetError, LedgerError, LedgerUnavailableError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import Books, Reservation
 from headcount.ledger.checks import Checked, check, seal, unchanged
@@ -53,7 +53,8 @@ class Ledger:
         where: the path of a SQLite file, or a ``postgres://…`` URL.
         actor: who is acting; the name of the operating system's user if not given.
         patience: for how many seconds to wait for another process that is writing.
-        tell: called with a sentence about each charge, and about each answer at no cost.
+        tell: called with a sentence about each charge, about each answer at no cost, and when
+            another process holds the ledger for long.
         clock: returns the time.
     """
 
@@ -66,6 +67,8 @@ class Ledger:
         tell: Callable[[str], None] = lambda sentence: None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        if not isinstance(where, str | PathLike):
+            raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
         self.actor = _named("an actor", getpass.getuser() if actor is None else actor)
         self.tell = tell
         self._where = str(where)
@@ -75,7 +78,16 @@ class Ledger:
     # --- what the owner decides -----------------------------------------------------------------
 
     def init(self, *datasets: str, budget: Budget, group: str | None = None) -> None:
-        """Give a dataset a total, or several that share people one total as a group."""
+        """Give a dataset a total, or several that share people one total as a group.
+
+        Args:
+            datasets: their names.
+            budget: the total. Each release takes its δ from it, so that a total needs the δ of
+                all releases together; the default of a `Budget` is that of one.
+            group: a name for several datasets.
+        """
+        if not isinstance(budget, Budget):
+            raise BudgetError("budget must be a headcount.Budget")
         if not datasets or (len(datasets) > 1 and group is None):
             raise LedgerError("give one dataset, or several and the name of their group")
         names = [_named("a dataset", name) for name in datasets]
@@ -99,13 +111,14 @@ class Ledger:
         if min(rho, delta) < 0 or not 0 < max(rho, delta) < float("inf"):
             raise BudgetError("say by how much the total is raised: rho, delta or both, above 0")
         with self._writing() as (books, write):
-            total = books.totals[books.known(dataset)].raised(rho, delta)
+            books.may_change(dataset)
+            total = books.total(dataset).raised(rho, delta)
             write(Kind.EXTEND, dataset, reason=_reason(reason), **_total_facts(total))
 
     def retire(self, dataset: str, *, reason: str) -> None:
-        """Let a dataset have no more releases."""
+        """Let a dataset have no more releases. What was released stays an answer at no cost."""
         with self._writing() as (books, write):
-            books.known(dataset)
+            books.may_change(dataset)
             write(Kind.RETIRE, dataset, reason=_reason(reason))
 
     def cap(self, dataset: str, of: str, *, rho: float, delta: float | None = None) -> None:
@@ -114,11 +127,14 @@ class Ledger:
             raise BudgetError("a cap is a rho of at least 0, and a delta between 0 and 1 if any")
         exact = None if delta is None else str(as_typed(delta))
         with self._writing() as (books, write):
-            books.known(dataset)
+            books.may_change(dataset)
             write(Kind.CAP, dataset, of=_named("an actor", of), rho=str(as_typed(rho)), delta=exact)
 
     def give_back(self, reservation: int, *, reason: str) -> None:
-        """Return an abandoned reservation: the owner knows that nothing came out of it."""
+        """Return an abandoned reservation: the owner knows that nothing came out of it.
+
+        A run that is alive after all ends without releasing anything.
+        """
         with self._writing() as (books, write):
             found = books.reserved(reservation)
             write(Kind.RETURN, found.dataset, reservation=reservation, reason=_reason(reason))
@@ -136,7 +152,7 @@ class Ledger:
     def settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
         """Charge what a release did cost and keep it, at once; only then may anybody see it.
 
-        Returns what is left of the dataset's budget.
+        Returns what is left of the dataset's budget, with δ as the total was given.
         """
         release.guarantee.require_private()
         spent = reservation.cost
@@ -144,6 +160,11 @@ class Ledger:
             spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
             spent = Cost(min(spent.rho, reservation.cost.rho), spent.delta)
         with self._writing() as (books, write):
+            if reservation.number not in books.open:
+                raise LedgerUnavailableError(
+                    f"the reservation of this release (entry {reservation.number}) was returned "
+                    "while it ran: nothing was released"
+                )
             number = write(
                 Kind.SETTLE,
                 reservation.dataset,
@@ -154,7 +175,7 @@ class Ledger:
                 **_cost_facts(spent),
             )
             write.transaction.keep(number, known_by, to_bytes(release))
-            return books.left(reservation.dataset)
+            return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
     def answered(
         self, dataset: str, asked: Asked, source: object
@@ -218,7 +239,7 @@ class Ledger:
     def _store(self) -> "Store":
         from headcount.ledger.store import Store  # SQLAlchemy takes 0.15 s to import
 
-        return Store(self._where, self._patience)
+        return Store(self._where, self._patience, self.tell)
 
     @contextmanager
     def _writing(self) -> "Iterator[tuple[Books, _Writer]]":

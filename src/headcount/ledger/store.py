@@ -6,8 +6,9 @@ what it read is still true when it writes.
 """
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,15 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from headcount.errors import (
-    LedgerError,
-    LedgerUnavailableError,
-    MissingExtraError,
-    VerificationError,
-)
+from headcount.errors import LedgerError, MissingExtraError, VerificationError
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
+from headcount.ledger.failures import failure, lacks_a_table
 from headcount.privacy.entropy import secret_key
 
 #: 1 had entries only. 2 has stored releases too, and the key that questions are known by.
 SCHEMA_VERSION = 2
+#: How many seconds another process may hold the ledger before that is said.
+SILENCE = 2.0
 #: The name of the advisory lock, which is the same everywhere and means nothing.
 _POSTGRES_LOCK = 0x6865616463
 
@@ -152,7 +151,8 @@ class Transaction:
 class Store:
     """The database of a ledger. Connections are opened for one transaction and closed."""
 
-    def __init__(self, where: str, patience: float) -> None:
+    def __init__(self, where: str, patience: float, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._is_server = where.startswith(("postgres://", "postgresql://"))
         self._where = where
         self._patience = patience
@@ -169,12 +169,15 @@ class Store:
             raise LedgerError(
                 f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
             )
-        with self._translated(), self._connected(writes=writes) as connection:
+        with self._translated(), ExitStack() as until_it_is_ours, ExitStack() as stack:
+            until_it_is_ours.enter_context(self._waiting())
+            connection = stack.enter_context(self._connected(writes=writes))
             transaction = Transaction(connection, writes=writes)
+            until_it_is_ours.close()
             try:
                 yield transaction
             except sa.exc.DBAPIError as error:
-                if _lacks_a_table(error.orig):
+                if lacks_a_table(error.orig):
                     raise VerificationError(
                         "the ledger was edited: a table or a column of it is missing"
                     ) from None
@@ -213,12 +216,27 @@ class Store:
             yield connection
 
     @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Say so if it takes long until the ledger can be used."""
+        sentence = (
+            "Waiting for the ledger: another process holds it, or its server does not answer. "
+            f"This ends after {self._patience:g} seconds."
+        )
+        timer = threading.Timer(SILENCE, self._tell, [sentence])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    @contextmanager
     def _translated(self) -> Iterator[None]:
         """Turn what the database raises into our own; its messages quote rows and addresses."""
         try:
             yield
         except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-            raise _failure(getattr(error, "orig", None) or error) from None
+            raise failure(getattr(error, "orig", None) or error) from None
 
 
 # hide_parameters: no error of SQLAlchemy's own is to hold what was being written.
@@ -261,46 +279,3 @@ def _postgres(url: str, patience: float) -> sa.Engine:
         hide_parameters=True,
         isolation_level="READ COMMITTED",
     )
-
-
-_SQLITE_REASONS: dict[str, tuple[type[LedgerError], str]] = {
-    "SQLITE_BUSY": (LedgerUnavailableError, "it is locked by another process"),
-    "SQLITE_LOCKED": (LedgerUnavailableError, "it is locked by another process"),
-    "SQLITE_FULL": (LedgerUnavailableError, "the disk is full"),
-    "SQLITE_READONLY": (LedgerUnavailableError, "it is read-only"),
-    "SQLITE_CANTOPEN": (LedgerUnavailableError, "the file cannot be opened"),
-    "SQLITE_PERM": (LedgerUnavailableError, "the file cannot be opened"),
-    "SQLITE_IOERR": (LedgerUnavailableError, "the disk is full or failed"),
-    "SQLITE_NOTADB": (LedgerError, "the file is no ledger"),
-    "SQLITE_ERROR": (LedgerError, "the file is no ledger"),
-    "SQLITE_CORRUPT": (LedgerUnavailableError, "the file is damaged"),
-}
-_POSTGRES_REASONS: dict[str, tuple[type[LedgerError], str]] = {
-    "08": (LedgerUnavailableError, "the connection was lost"),
-    "28": (LedgerUnavailableError, "the server refused the login"),
-    "3D": (LedgerError, "there is no such database"),
-    "42": (LedgerError, "there is no ledger, or this login may not use it"),
-    "53": (LedgerUnavailableError, "the server has too little memory, disk or connections left"),
-    "55": (LedgerUnavailableError, "it is locked by another process"),
-    "57": (LedgerUnavailableError, "the connection was lost"),
-}
-
-
-def _sqlite_name(error: BaseException | None) -> str:
-    return "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])
-
-
-def _lacks_a_table(error: BaseException | None) -> bool:
-    undefined = ("42P01", "42703")  # a table, a column
-    return _sqlite_name(error) == "SQLITE_ERROR" or getattr(error, "sqlstate", "") in undefined
-
-
-def _failure(error: BaseException) -> LedgerError:
-    kind: type[LedgerError] = LedgerUnavailableError
-    reason = "the connection was lost or cannot be made"
-    if isinstance(error, sqlite3.Error):
-        kind, reason = _SQLITE_REASONS.get(_sqlite_name(error), (kind, "SQLite failed"))
-    elif state := getattr(error, "sqlstate", None):
-        failed = (kind, f"the server failed (SQLSTATE {state})")
-        kind, reason = _POSTGRES_REASONS.get(state[:2], failed)
-    return kind(f"the ledger cannot be used: {reason}")
