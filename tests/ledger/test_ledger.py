@@ -153,6 +153,8 @@ def test_extend_retire_cap_and_join(opened):
         lambda ledger: ledger.init("a", group="shop", budget=hc.Budget(rho=1)),
         lambda ledger: ledger.init("a", "b", budget=hc.Budget(rho=1)),
         lambda ledger: ledger.init("\n", budget=hc.Budget(rho=1)),
+        lambda ledger: ledger.init("a", "b", group="a", budget=hc.Budget(rho=1)),
+        lambda ledger: ledger.init(budget=hc.Budget(rho=1)),
         lambda ledger: ledger.join("shop", "nowhere", reason="none"),
         lambda ledger: ledger.join("shop", "shop", reason="none"),
         lambda ledger: ledger.retire("nothing", reason="none"),
@@ -188,7 +190,10 @@ def test_what_to_do_instead_is_said(opened, wrong, says):
         wrong(ledger)
 
 
-@pytest.mark.parametrize("amounts", [{}, {"rho": -1.0}, {"rho": float("inf")}, {"delta": 1.0}])
+@pytest.mark.parametrize(
+    "amounts",
+    [{}, {"rho": -1.0}, {"rho": float("inf")}, {"delta": 1.0}, {"rho": 1.0, "delta": float("nan")}],
+)
 def test_a_total_is_raised_by_something(opened, amounts):
     with pytest.raises(hc.BudgetError):
         opened().extend("shop", reason="no", **amounts)

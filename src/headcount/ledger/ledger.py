@@ -88,17 +88,15 @@ class Ledger:
         """
         if not isinstance(budget, Budget):
             raise BudgetError("budget must be a headcount.Budget")
-        if not datasets or (len(datasets) > 1 and group is None):
-            raise LedgerError("give one dataset, or several and the name of their group")
         names = [_named("a dataset", name) for name in datasets]
+        if group is not None:
+            _named("a group", group)
+        Books().may_open(names, group)  # before a file is made for what cannot be
         self._store.create()
         with self._writing() as (books, write):
-            books.may_open(names, group or names[0])
-            if group in books.budget_of or len(set(names)) < len(names):
-                raise LedgerError("give the group and each dataset names of their own")
+            books.may_open(names, group)
             total = _total_facts(Total.of(budget))
-            named = None if group is None else _named("a group", group)
-            write(Kind.OPEN, names[0], datasets=names, group=named, **total)
+            write(Kind.OPEN, names[0], datasets=names, group=group, **total)
 
     def join(self, dataset: str, group: str, *, reason: str) -> None:
         """Put a dataset into a group, which then pays for what it has used and will use."""
@@ -108,7 +106,7 @@ class Ledger:
 
     def extend(self, dataset: str, *, rho: float = 0.0, delta: float = 0.0, reason: str) -> None:
         """Raise the total of a dataset, or of its group, by so much."""
-        if min(rho, delta) < 0 or not 0 < max(rho, delta) < float("inf"):
+        if not (0 <= rho < float("inf") and 0 <= delta < 1 and rho + delta > 0):
             raise BudgetError("say by how much the total is raised: rho, delta or both, above 0")
         with self._writing() as (books, write):
             books.may_change(dataset)
