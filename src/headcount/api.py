@@ -16,7 +16,7 @@ from headcount.histogram import (
 )
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.stored import public_name
+from headcount.ledger.names import public_name
 from headcount.privacy.budget import Budget
 from headcount.privacy.candidates import Candidates
 from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
@@ -97,7 +97,7 @@ def release(
     request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
     asked = _asked(source, settings, budget, method, table=table, sql=sql, user=user, item=items)
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
-    answer = charge.answer(source, again=again)
+    answer = charge.answer(source, engine, spark_conf or {}, again=again)
     if answer is not None:
         return answer
     charge.reserve()

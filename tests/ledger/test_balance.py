@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
@@ -153,6 +153,14 @@ _reserves = st.tuples(st.just(Kind.RESERVE), _names, st.just(None))
 
 
 @settings(deadline=None)
+@example(  # a group with the name of a member
+    [
+        (Kind.OPEN, ["a", "b"], "a"),
+        (Kind.RESERVE, "b", None),
+        (Kind.OPEN, ["h"], "g"),
+        (Kind.JOIN, "a", "g"),
+    ]
+)
 @given(st.lists(_openings | _joins | _reserves, max_size=12))
 def test_whatever_is_used_belongs_to_a_budget(steps):
     """However groups are opened and joined, and whatever they are called."""

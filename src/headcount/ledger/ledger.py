@@ -176,12 +176,12 @@ class Ledger:
             return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
     def answered(
-        self, dataset: str, asked: Asked, source: object
+        self, dataset: str, asked: Asked, source: object, read_with: object = None
     ) -> tuple[str | None, Entry | None, Release | None]:
         """Return what a question is known by, and the release that answered it before, if any."""
         with self._store.transaction(writes=False) as transaction:
             key = transaction.key()
-            known_by = question(key, dataset, asked, source) if key else None
+            known_by = question(key, dataset, asked, source, read_with) if key else None
             if known_by is None:
                 return None, None, None
             kept = transaction.answer(known_by)
