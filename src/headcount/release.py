@@ -227,8 +227,12 @@ def build_release(
             "levels_run": released.levels_run,
         },
     )
-    metadata = {METADATA_KEY: json.dumps(guarantee.to_dict(), ensure_ascii=False).encode()}
-    return Release(pa.table(columns, metadata=metadata), guarantee)
+    return Release(pa.table(columns, metadata=metadata_of(guarantee)), guarantee)
+
+
+def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:
+    """Return the metadata of a table that carries its guarantee."""
+    return {METADATA_KEY: json.dumps(guarantee.to_dict(), ensure_ascii=False).encode()}
 
 
 def release_of_table(table: "pa.Table") -> Release:

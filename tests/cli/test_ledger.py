@@ -114,6 +114,15 @@ def test_verify(headcount, charged, ledger, tmp_path):
     assert headcount("verify", tmp_path / "counts.csv", "--ledger", ledger).code == 2
 
 
+def test_an_output_does_not_replace_a_ledger(headcount, parquet, tmp_path):
+    ledger = tmp_path / "budget.json"
+    headcount("ledger", "init", ledger, "--dataset", "shop", "--rho", "4")
+    ran = headcount("release", parquet, *ASK, "--rho", "1", "--output", ledger)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is a database, perhaps a ledger" in ran.err
+    assert headcount("ledger", "verify", ledger).code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -31,6 +31,7 @@ def test_ten_tenths_fit_into_one_and_no_more():
 
 
 @settings(deadline=None)
+@example(Budget(rho=0.1, delta=1e-40))  # the float 0.1 is above the decimal, by more than δ
 @given(budgets)
 def test_a_charge_covers_what_the_filter_may_spend(budget):
     assert Cost(budget.rho_for_filter, budget.delta_selection).fits(charge_of(budget))

@@ -9,6 +9,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.entries import Kind
+from headcount.ledger.ledger import _PAY_WHAT_THEY_GET
 from headcount.ledger.store import SCHEMA_VERSION
 from headcount.writers import render
 from tests.ledger.conftest import COUNTS, release
@@ -42,6 +43,11 @@ def test_a_method_of_which_nothing_is_proved_is_charged_in_full(opened):
     object.__setattr__(result.guarantee, "method", "another")
     ledger.settle(reservation, result, None)
     assert ledger.log()[-1].facts["rho"] == "1/10"
+
+
+def test_which_methods_pay_what_they_get():
+    """Each needs a proof in ledger.md; a method that joins them needs it first."""
+    assert _PAY_WHAT_THEY_GET == ("pcr", "pcr-paper")
 
 
 def test_a_budget_ends(opened):
@@ -343,6 +349,14 @@ def test_a_ledger_made_anew_does_not_have_the_hash_that_was_kept(where, opened):
         ledger.verify(head)
 
 
+def more_than(result, form):
+    """Return a file that says something else as well, to programs that read it otherwise."""
+    if form == "json":
+        return render(result, form).replace(b'"guarantee"', b'"guarantee": 0, "guarantee"', 1)
+    table = result.table.replace_schema_metadata({**result.table.schema.metadata, b"note": b"x"})
+    return render(hc.Release(table, result.guarantee), form)
+
+
 @pytest.mark.parametrize("form", ["parquet", "json"])
 def test_a_published_release_is_found(opened, tmp_path, form):
     ledger = opened()
@@ -352,6 +366,9 @@ def test_a_published_release_is_found(opened, tmp_path, form):
     uncharged = hc.release_counts(COUNTS, budget=hc.Budget(rho=0.1, delta=1e-6))
     path.write_bytes(render(uncharged, form))
     with pytest.raises(hc.VerificationError, match="no release like"):
+        ledger.find(path)
+    path.write_bytes(more_than(release(ledger), form))
+    with pytest.raises(hc.VerificationError, match="no release that headcount wrote"):
         ledger.find(path)
     path.write_bytes(b"PAR1 nothing")
     with pytest.raises(hc.VerificationError, match="no release that headcount wrote"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -178,9 +178,8 @@ class Store:
                 yield transaction
             except sa.exc.DBAPIError as error:
                 if lacks_a_table(error.orig):
-                    raise VerificationError(
-                        "the ledger was edited: a table or a column of it is missing"
-                    ) from None
+                    says = "the ledger was edited: a table or a column of it is missing"
+                    _raise_alone(VerificationError(says))
                 raise
 
     def create(self) -> None:
@@ -206,6 +205,9 @@ class Store:
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[sa.Connection]:
         connecting = self._engine.connect().execution_options(writes=writes)
+        if self._is_server and not writes:
+            # One snapshot: the last entry's record and the entries are read one after the other.
+            connecting = connecting.execution_options(isolation_level="REPEATABLE READ")
         with connecting as connection, connection.begin():
             if writes and self._is_server:
                 # Whatever the server is set to: a commit that is reported is on its disk.
@@ -236,7 +238,15 @@ class Store:
         try:
             yield
         except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-            raise failure(getattr(error, "orig", None) or error) from None
+            _raise_alone(failure(getattr(error, "orig", None) or error))
+
+
+def _raise_alone(error: LedgerError) -> NoReturn:
+    """Raise an error that does not carry along, as its context, what the database raised."""
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
 
 
 # hide_parameters: no error of SQLAlchemy's own is to hold what was being written.

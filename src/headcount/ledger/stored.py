@@ -12,7 +12,7 @@ from typing import Any
 from headcount.errors import SourceError, VerificationError
 from headcount.ledger.entries import canonical
 from headcount.ledger.names import state
-from headcount.release import Release, release_of_table
+from headcount.release import Release, metadata_of, release_of_table
 from headcount.writers.plain import plain_rows
 
 #: What a question consists of, as it stands in the ledger.
@@ -42,15 +42,26 @@ def fingerprint_of_file(path: Path) -> str:
         raise SourceError(f"there is no file {str(path)!r}")
     try:
         if ending == ".json":
-            return _fingerprint(json.loads(path.read_bytes()))
+            return _fingerprint(json.loads(path.read_bytes(), object_pairs_hook=_no_key_twice))
         import pyarrow.parquet as pq
 
-        return fingerprint(release_of_table(pq.read_table(path)))
+        release = release_of_table(pq.read_table(path))
+        if release.table.schema.metadata != metadata_of(release.guarantee):
+            raise ValueError("it says more than its release")
+        return fingerprint(release)
     except OSError as error:
         why = error.strerror or "it cannot be read"
     except Exception:  # whatever is wrong with it
         why = "it is no release that headcount wrote"
     raise VerificationError(f"cannot check {str(path)!r}: {why}")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object of which other programs may read another value than this one."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def to_bytes(release: Release) -> bytes:
