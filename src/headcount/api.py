@@ -180,13 +180,9 @@ def _release_top(
     progress: Progress,
 ) -> Release:
     candidates = Candidates.from_top(to_numpy(top.counts), settings.k_bar, floor)
-    released = private_count_release(
-        candidates,
-        settings,
-        budget,
-        entropy,
-        on_level=lambda number: progress(f"choosing and measuring items, level {number}"),
-    )
+    # Not which level: that is an outcome, and is shown only once it is charged.
+    progress("choosing and measuring items")
+    released = private_count_release(candidates, settings, budget, entropy)
     return build_release(top.items, released, guarantee=guarantee, settings=settings, budget=budget)
 
 
