@@ -48,7 +48,7 @@ def read_files(backend: Any, kind: str, paths: Sequence[Path]) -> Any:  # noqa: 
     read = functools.partial(_read, backend, names, hive_partitioning=False)
     says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
     if kind == "parquet":
-        return opening(lambda: read("read_parquet"), says)
+        return opening(lambda: _with_plain_nulls(read("read_parquet")), says)
     if all(is_gzipped(path) for path in paths):
         # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
         read = functools.partial(read, compression="gzip")
@@ -62,6 +62,18 @@ def read_files(backend: Any, kind: str, paths: Sequence[Path]) -> Any:  # noqa: 
 
 def _read(backend: Any, names: list[str], reader: str, **options: Any) -> Any:  # noqa: ANN401
     return getattr(backend, reader)(names, **options)
+
+
+def _with_plain_nulls(table: Any) -> Any:  # noqa: ANN401
+    """Return a table in which columns of nothing but NULL, of no type, are text: no items."""
+    import ibis
+
+    untyped = {
+        name: ibis.null("string")
+        for name, kind in table.schema().items()
+        if kind.is_unknown() and str(kind.raw_type) == '"NULL"'
+    }
+    return table.mutate(**untyped) if untyped else table
 
 
 def _csv_columns(paths: Sequence[Path], delimiter: str) -> dict[str, str]:
