@@ -2,35 +2,51 @@
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from experiments import figures, run, tables, takeaways
+from experiments.paper_sets import PAPER_SETS
 from experiments.sets import DATA, ROOT, sources
 from experiments.store import Store
 from headcount.compare.methods import Method
 from headcount.compare.partition_selection import SELECTIONS
 from headcount.compare.summary import summarise
 from headcount.compare.trials import standard_methods
-from headcount.errors import HeadcountError
+from headcount.errors import HeadcountError, SettingsError
 
 
 def main() -> None:
     """Read the options and do what they ask for."""
-    parser = argparse.ArgumentParser(prog="python -m experiments")
-    parser.add_argument("sets", nargs="*", help="names of sets; all if none is given")
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument("sets", nargs="*",
+                        help=f"names of sets: {', '.join(PAPER_SETS)}, and those of the files of "
+                        "--data without their ending; all if none is given")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="small sets and few trials")
     parser.add_argument("--file", action="append", default=[], metavar="SET=PATH",
                         help="the real file of one of the paper's sets")  # fmt: skip
     parser.add_argument("--data", type=Path, help="a folder of Parquet files with user and item")
     parser.add_argument("--selection", choices=list(SELECTIONS), default="weighted",
                         help="how Plume finds items")  # fmt: skip
-    parser.add_argument("--trials", type=int, help="independent trials of each method")
-    parser.add_argument("--output", type=Path, help="a folder for the results")
+    parser.add_argument("--trials", type=int,
+                        help=f"independent trials of each method [default: {run.TRIALS}, with "
+                        f"--quick {run.QUICK_TRIALS}]")  # fmt: skip
+    parser.add_argument("--output", type=Path,
+                        help="a folder for the results [default: results/paper, with --quick "
+                        "results/paper-quick]")  # fmt: skip
     options = parser.parse_args()
+    if find_spec("matplotlib") is None:
+        parser.error("the figures need matplotlib; `make paper` installs it")
+    if options.data is not None and not options.data.is_dir():
+        parser.error(f"there is no folder {str(options.data)!r}")
+    if options.trials is not None and options.trials < 1:
+        parser.error("--trials must be at least 1")
+    if not all("=" in one for one in options.file):
+        parser.error("--file takes SET=PATH, for instance finance=finance.csv")
     try:
         experiment(options)
     except HeadcountError as error:
-        sys.exit(f"experiments: {error}")
+        parser.error(str(error))
 
 
 def experiment(options: argparse.Namespace) -> None:
@@ -40,8 +56,8 @@ def experiment(options: argparse.Namespace) -> None:
     found = sources(files, data, quick=options.quick)
     unknown = set(options.sets) - {source.name for source in found}
     if unknown:
-        sys.exit(f"experiments: there is no set {', '.join(sorted(unknown))}; "
-                 f"there are: {', '.join(source.name for source in found)}")  # fmt: skip
+        raise SettingsError(f"there is no set {', '.join(sorted(unknown))}; "
+                            f"there are: {', '.join(source.name for source in found)}")  # fmt: skip
     found = [source for source in found if not options.sets or source.name in options.sets]
     for source in found:
         print(f"{source.name}: {source.origin}", file=sys.stderr)

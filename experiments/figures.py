@@ -29,7 +29,7 @@ def draw(name: str, origin: str, rows: Sequence[Row], folder: Path) -> None:
     axes = figure.subplots(2, 2, sharex=True, sharey="col")
     for percentile, (left, right) in zip((95, 99), axes, strict=True):
         chosen = _chosen(rows, percentile)
-        _bars(left, chosen, [(row.released, row.released_spread) for row in chosen])
+        _bars(left, chosen, [(row.released, row.released_spread or 0.0) for row in chosen])
         off = [(100 * (row.beyond or 0.0), 100 * (row.beyond_spread or 0.0)) for row in chosen]
         _bars(right, chosen, off)
         left.set_yscale("symlog", linthresh=10)

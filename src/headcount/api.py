@@ -9,7 +9,7 @@ from headcount.errors import SettingsError, SourceError
 from headcount.histogram import check_columns, table_of, top_of_histogram
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.stored import public_name
+from headcount.ledger.names import public_name
 from headcount.methods import Method, Progress
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
@@ -95,7 +95,7 @@ def release(
     request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
     asked = _asked(source, how, table=table, sql=sql, user=user, item=items, columns=columns)
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
-    answer = charge.answer(source, again=again)
+    answer = charge.answer(source, engine, spark_conf or {}, again=again)
     if answer is not None:
         return answer
     charge.reserve()

@@ -82,7 +82,7 @@ class BudgetRefusedError(LedgerError):
 class LedgerUnavailableError(LedgerError):
     """The ledger cannot be read or written now; nothing was released.
 
-    What was reserved before stays reserved, and counts as spent.
+    What was reserved before stays reserved, and counts as spent, unless its owner returned it.
     """
 
     exit_code = 4

@@ -223,8 +223,12 @@ def build_release(made: "Made", guarantee: Guarantee, columns: str = "standard")
             "noisy_std_error": to_arrow(made.sigmas[order]),
         }
     guarantee = replace(guarantee, spent=spent_of(made.spent), settings=made.settings)
-    metadata = {METADATA_KEY: json.dumps(guarantee.to_dict(), ensure_ascii=False).encode()}
-    return Release(pa.table(table, metadata=metadata), guarantee)
+    return Release(pa.table(table, metadata=metadata_of(guarantee)), guarantee)
+
+
+def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:
+    """Return the metadata of a table that carries its guarantee."""
+    return {METADATA_KEY: json.dumps(guarantee.to_dict(), ensure_ascii=False).encode()}
 
 
 def release_of_table(table: "pa.Table") -> Release:

@@ -40,6 +40,27 @@ def test_the_budgets_are_the_papers_unless_given(headcount, parquet):
     )
 
 
+def test_one_trial_has_no_spread(headcount, parquet):
+    ran = headcount("compare", parquet, *OWNED, "--trials", 1)
+    assert ran.out.count("± –") >= 16
+    assert "± 0" not in ran.out
+
+
+def test_almost_no_data_is_said(headcount, tmp_path):
+    (tmp_path / "e.csv").write_text("uid,item\nu1,tea\n")
+    ran = headcount("compare", tmp_path / "e.csv", *OWNED)
+    assert ran.code == 0
+    assert "almost no data: 1 users with 1 items" in ran.err
+
+
+@pytest.mark.parametrize("name", ["diag", "diag.json"])
+def test_a_comparison_is_written_as_csv(headcount, parquet, tmp_path, name):
+    ran = headcount("compare", parquet, *OWNED, "--output", tmp_path / name)
+    assert ran.code == 2
+    assert "ends in .csv" in ran.err
+    assert "parquet" not in ran.err.lower()
+
+
 def test_a_file_of_figures_is_marked(headcount, parquet, tmp_path):
     assert headcount("compare", parquet, *OWNED, "--output", tmp_path / "c.csv").code == 0
     with (tmp_path / "c.csv").open() as file:
@@ -71,7 +92,7 @@ def test_other_files_in_the_folder_do_not_matter(headcount, parquet, tmp_path):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--output", "c.json"], "written as .csv"),
+        (["--output", "c.json"], "written to a file that ends in .csv"),
         (["--output", "missing/c.csv"], "there is no folder"),
         (["--relative-error", "2"], "between 0 and 1"),
         (["--delta", "0"], "--delta"),

@@ -11,7 +11,8 @@ ASK = ["--user", "uid", "--item", "item"]
 def ledger(headcount, tmp_path):
     path = tmp_path / "budget.db"
     ran = headcount("ledger", "init", path, "--dataset", "shop", "--rho", "4", "--delta", "1e-5")
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert (ran.code, ran.out) == (0, "")
+    assert "may use ρ = 4 and δ = 1e-05: (ε = 17.8611, δ = 1e-05)-differential" in ran.err
     return path
 
 
@@ -42,7 +43,7 @@ def test_a_release_is_charged_once_for_the_same_question(headcount, charged, led
 def test_what_does_not_fit_is_refused_with_what_would(charged, tmp_path):
     ran = charged("--rho", "5", "--output", tmp_path / "counts.csv")
     assert (ran.code, ran.out) == (3, "")
-    assert "it has ρ = 4 and δ = 9e-06 left. This would fit: rho 4, delta 1e-06" in ran.err
+    assert "ρ = 4 and δ = 1e-05 are left. This would fit: rho 4, delta 1e-06" in ran.err
     assert not (tmp_path / "counts.csv").exists()
     ran = charged("--epsilon", "90", "--delta", "1e-6")
     assert ran.code == 3
@@ -58,19 +59,22 @@ def test_the_log_says_who_asked_what(headcount, charged, ledger):
     assert entries[1]["actor"] == "ann"
     assert entries[1]["facts"]["asked"]["item"] == ["item"]
     table = headcount("ledger", "log", ledger, "--dataset", "shop").out
-    assert "ρ = 1 and δ = 9e-07 for item by uid of " in table
+    assert "ρ = 1 and δ = 1e-06 for item by uid of " in table
 
 
-def test_owners_commands(headcount, charged, ledger):
+def test_owners_commands_say_what_they_did(headcount, charged, ledger):
     because = ["--reason", "because"]
-    for args in (
-        ["extend", ledger, "--dataset", "shop", "--rho", "1", *because],
-        ["cap", ledger, "--dataset", "shop", "--of", "ann", "--rho", "0.5"],
-        ["init", ledger, "--dataset", "a", "--group", "all", "--rho", "9", "--delta", "1e-4"],
-        ["join", ledger, "--dataset", "shop", "--group", "all", *because],
-        ["retire", ledger, "--dataset", "a", *because],
+    for says, args in (
+        ("ρ = 5 and δ = 1e-05 are left", ["extend", "--dataset", "shop", "--rho", "1", *because]),
+        ("more than its total", ["cap", "--dataset", "shop", "--of", "ann", "--rho", "6"]),
+        ("at most ρ = 0.5 of", ["cap", "--dataset", "shop", "--of", "ann", "--rho", "0.5"]),
+        ("δ = 1e-05)", ["init", "--dataset", "a", "--group", "all", "--rho", "9"]),
+        ("in the group 'all'", ["join", "--dataset", "shop", "--group", "all", *because]),
+        ("no more releases", ["retire", "--dataset", "a", *because]),
     ):
-        assert headcount("ledger", *args).code == 0, args
+        ran = headcount("ledger", args[0], ledger, *args[1:])
+        assert (ran.code, ran.out) == (0, ""), args
+        assert says in ran.err
     ran = charged("--rho", "1", "--actor", "ann")
     assert ran.code == 3
     assert "the cap of 'ann' leaves ρ = 0.5" in ran.err
@@ -82,6 +86,16 @@ def test_owners_commands(headcount, charged, ledger):
     assert log.count("because") == 3
 
 
+def test_show_has_the_bar_of_what_is_scarcer_and_leaves_nothing_of_what_is_retired(
+    headcount, charged, ledger
+):
+    charged("--rho", "0.1", "--delta", "9e-6")
+    left = headcount("ledger", "show", ledger).out.splitlines()[-1].split()
+    assert left[-3:] == ["%", "of", "δ"]
+    headcount("ledger", "retire", ledger, "--dataset", "shop", "--reason", "the end")
+    assert headcount("ledger", "show", ledger).out.splitlines()[-1].split()[1] == "0"
+
+
 def test_verify(headcount, charged, ledger, tmp_path):
     output = tmp_path / "counts.parquet"
     assert charged("--rho", "1", "--output", output).code == 0
@@ -90,6 +104,7 @@ def test_verify(headcount, charged, ledger, tmp_path):
     assert len(ran.out.strip()) == 64
     assert headcount("ledger", "verify", ledger, "--head", ran.out.strip()).code == 0
     assert headcount("ledger", "verify", ledger, "--head", "0" * 64).code == 5
+    assert headcount("ledger", "verify", ledger, "--head", "abc").code == 2
     ran = headcount("verify", output, "--ledger", ledger)
     assert (ran.code, ran.out) == (0, "")
     assert "(entry 3)" in ran.err
@@ -97,6 +112,15 @@ def test_verify(headcount, charged, ledger, tmp_path):
     other.write_text("{}")
     assert headcount("verify", other, "--ledger", ledger).code == 5
     assert headcount("verify", tmp_path / "counts.csv", "--ledger", ledger).code == 2
+
+
+def test_an_output_does_not_replace_a_ledger(headcount, parquet, tmp_path):
+    ledger = tmp_path / "budget.json"
+    headcount("ledger", "init", ledger, "--dataset", "shop", "--rho", "4")
+    ran = headcount("release", parquet, *ASK, "--rho", "1", "--output", ledger)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is a database, perhaps a ledger" in ran.err
+    assert headcount("ledger", "verify", ledger).code == 0
 
 
 @pytest.mark.parametrize(
@@ -121,5 +145,5 @@ def test_no_password_is_written_down(headcount, ledger):
         "release", url, "--table", "t", *ASK, "--rho", "1", "--ledger", ledger, "--dataset", "shop"
     )
     log = headcount("ledger", "log", ledger, "--format", "json").out
-    assert "postgres://ann@localhost:1/shop?host=localhost" in log
+    assert "postgres://ann@localhost:1/shop" in log
     assert b"hunter2" not in ledger.read_bytes()

@@ -47,11 +47,11 @@ def test_a_bar_after_a_while(on_terminal, monkeypatch):
         bar("counting distinct users per item")
         bar._timer.join()
         bar._bar.refresh()
-        bar("choosing and measuring items, level 1")
+        bar("choosing and measuring items")
         bar._bar.refresh()
         seen = terminal.shown()
     assert "counting distinct users per item" in seen
-    assert "choosing and measuring items, level 1" in seen
+    assert "choosing and measuring items" in seen
     assert "%" not in seen
     assert terminal.shown().endswith("\x1b[2K")  # and away it is
 
@@ -104,5 +104,5 @@ def test_a_release_says_what_it_does(on_terminal, monkeypatch, parquet):
     assert said[:3] == [
         "opening the source",
         "counting distinct users per item",
-        "choosing and measuring items, level 1",
+        "choosing and measuring items",
     ]

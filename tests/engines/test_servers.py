@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
+from headcount.engines.spark.start import _ARGUMENTS
 from tests.conftest import HEADCOUNT, RHO
 from tests.engines.conftest import copied_to_postgres, needs
 
@@ -137,6 +138,22 @@ def test_what_spark_cannot_read_is_neither_quoted_nor_logged(spark, capfd, caplo
     said = "".join(traceback.format_exception(caught.value))
     assert CANARY not in said + out + err + caplog.text
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_argument"),
+    [
+        ("spark.driver.memory", True),
+        ("spark.driver.extraJavaOptions", True),
+        ("spark.jars.packages", True),
+        ("spark.some.password", False),
+        ("spark.hadoop.fs.s3a.encryption.key", False),
+        ("spark.sql.catalog.shop.url", False),  # jdbc:…?password=…
+        ("spark.ssl.keyPhrase", False),
+    ],
+)
+def test_only_what_java_needs_is_an_argument_that_all_may_read(setting, is_argument):
+    assert bool(_ARGUMENTS.fullmatch(setting)) == is_argument
 
 
 def test_a_setting_for_a_spark_that_runs_already_is_refused(spark, headcount, parquet):

@@ -69,11 +69,15 @@ def test_a_run_writes_everything_and_goes_on_where_it_ended(tmp_path):
         (["nowhere"], "there is no set nowhere"),
         (["--file", "nowhere=x.csv"], "there is no set nowhere"),
         (["--file", "finance=missing.csv", "finance"], "cannot read 'missing.csv'"),
+        (["--file", "finance"], "--file takes SET=PATH"),
+        (["--data", "/no/such/folder"], "there is no folder '/no/such/folder'"),
+        (["--trials", "0"], "--trials must be at least 1"),
+        (["--trials", "-3"], "--trials must be at least 1"),
     ],
 )
 def test_what_cannot_be_done_is_said(args, says, tmp_path):
     done = experiments("--output", tmp_path, *args)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
 

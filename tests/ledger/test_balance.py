@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
@@ -31,6 +31,7 @@ def test_ten_tenths_fit_into_one_and_no_more():
 
 
 @settings(deadline=None)
+@example(Budget(rho=0.1, delta=1e-40))  # the float 0.1 is above the decimal, by more than δ
 @given(budgets)
 def test_a_charge_covers_what_the_filter_may_spend(budget):
     assert Cost(budget.rho_for_filter, budget.delta_selection).fits(charge_of(budget))
@@ -146,7 +147,55 @@ def test_a_dataset_joins_a_group_with_what_it_has_used():
         books.add(Entry(5, "", "owner", Kind.JOIN, "a", {"group": "g", "reason": "too late"}))
 
 
-@pytest.mark.parametrize("delta", [None, "1/10"])
+_names = st.sampled_from("abgh")
+_openings = st.tuples(st.just(Kind.OPEN), st.lists(_names, max_size=3), st.none() | _names)
+_joins = st.tuples(st.just(Kind.JOIN), _names, _names)
+_reserves = st.tuples(st.just(Kind.RESERVE), _names, st.just(None))
+
+
+@settings(deadline=None)
+@example(  # a group with the name of a member
+    [
+        (Kind.OPEN, ["a", "b"], "a"),
+        (Kind.RESERVE, "b", None),
+        (Kind.OPEN, ["h"], "g"),
+        (Kind.JOIN, "a", "g"),
+    ]
+)
+@given(st.lists(_openings | _joins | _reserves, max_size=12))
+def test_whatever_is_used_belongs_to_a_budget(steps):
+    """However groups are opened and joined, and whatever they are called."""
+    books = Books()
+    used = Cost()
+    for number, (kind, who, group) in enumerate(steps, 1):
+        if kind is Kind.OPEN:
+            dataset, facts = "".join(who[:1]), opening().facts | {"datasets": who, "group": group}
+        elif kind is Kind.JOIN:
+            dataset, facts = who, {"group": group, "reason": "same people"}
+        else:
+            dataset, facts = who, reserve(number, Fraction(1, 4), Fraction(1, 100)).facts
+        before = dict(books.totals), dict(books.budget_of)
+        try:
+            books.add(Entry(number, "", "ann", kind, dataset, facts))
+        except LedgerError:
+            assert (books.totals, books.budget_of) == before
+            continue
+        used += Cost(Fraction(1, 4), Fraction(1, 100)) if kind is Kind.RESERVE else Cost()
+        assert set(books.budget_of.values()) == set(books.totals)
+        balances = [books.balance(name).used for name in books.totals]
+        assert sum(balances, Cost()) == used
+        assert all(
+            b.fits(books.totals[n].limit) for b, n in zip(balances, books.totals, strict=True)
+        )
+
+
+def test_a_total_is_never_lowered():
+    lower = opening().facts | {"rho": "1/2", "reason": "less"}
+    with pytest.raises(LedgerError, match="never lowered"):
+        Books([opening()]).add(Entry(2, "", "owner", Kind.EXTEND, "a", lower))
+
+
+@pytest.mark.parametrize("delta", [None, "1/5"])  # half of which is for selection, as of the total
 def test_a_cap_limits_one_actor(delta):
     books = Books([opening()])
     facts = {"of": "ann", "rho": "1/2", "delta": delta}

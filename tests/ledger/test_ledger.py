@@ -9,6 +9,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.entries import Kind
+from headcount.ledger.ledger import _PAY_WHAT_THEY_GET
 from headcount.ledger.store import SCHEMA_VERSION
 from headcount.writers import render
 from tests.ledger.conftest import COUNTS, release
@@ -44,6 +45,11 @@ def test_a_method_of_which_nothing_is_proved_is_charged_in_full(opened):
     assert ledger.log()[-1].facts["rho"] == "1/10"
 
 
+def test_which_methods_pay_what_they_get():
+    """Each needs a proof in ledger.md; a method that joins them needs it first."""
+    assert _PAY_WHAT_THEY_GET == ("pcr", "pcr-paper")
+
+
 def test_a_budget_ends(opened):
     ledger = opened(rho=0.3)
     release(ledger, 0.2)
@@ -51,11 +57,28 @@ def test_a_budget_ends(opened):
         release(ledger, 0.2)
     assert refusal.value.exit_code == 3
     said = str(refusal.value)
-    assert "asks for ρ = 0.2 and δ = 9e-07" in said
+    assert "too little ρ is left. It asks for ρ = 0.2 and δ = 1e-06; ρ = 0." in said
     fits = float(said.partition("would fit: rho ")[2].partition(",")[0])
     assert 0.1 < fits < 0.2
     release(ledger, fits)
     assert len(ledger.log()) == 5
+
+
+def test_a_refusal_says_that_delta_is_short_and_what_it_counts_as(opened):
+    ledger = opened(delta=1e-6)
+    release(ledger)
+    with pytest.raises(hc.BudgetRefusedError, match="too little δ is left"):
+        release(ledger)
+    ledger.init("strict", budget=hc.Budget(epsilon=1, delta=1e-6))
+    with pytest.raises(hc.BudgetRefusedError, match="too little ρ and δ is left") as refusal:
+        release(ledger, 1, dataset="strict")
+    assert "asks for ρ = 1 and δ = 1e-06, which count as ρ = 1 and δ = 2.7e-06" in str(
+        refusal.value
+    )
+    with pytest.raises(
+        hc.BudgetRefusedError, match=r"asks for ε = 2 and δ = 1e-06, which count as"
+    ):
+        ledger.reserve("strict", hc.Budget(epsilon=2, delta=1e-6), {})
 
 
 def test_a_run_that_fails_before_any_noise_costs_nothing(opened):
@@ -70,13 +93,13 @@ def test_a_run_that_fails_before_any_noise_costs_nothing(opened):
 def test_what_died_counts_as_spent_until_the_owner_decides(opened):
     ledger = opened()
     dead = ledger.reserve("shop", hc.Budget(rho=0.9), {})
-    with pytest.raises(hc.BudgetRefusedError, match=r"ρ = 0\.9 .* is reserved by releases"):
+    with pytest.raises(hc.BudgetRefusedError, match=r"ρ = 0\.9 .* are reserved by releases"):
         release(ledger, 0.2)
     with pytest.raises(hc.LedgerError, match="reason"):
         ledger.give_back(dead.number, reason=" ")
     ledger.give_back(dead.number, reason="the machine was switched off before it ran")
     result = release(ledger, 0.2)
-    with pytest.raises(hc.LedgerError, match="no reservation"):
+    with pytest.raises(hc.LedgerUnavailableError, match="was returned while it ran: nothing was"):
         ledger.settle(dead, result, None)  # it had not died after all, and is not released
 
 
@@ -116,6 +139,13 @@ def test_extend_retire_cap_and_join(opened):
     ledger.retire("shop", reason="the survey is over")
     with pytest.raises(hc.BudgetRefusedError, match="retired"):
         release(ledger, 0.001)
+    for change_it in (
+        lambda: ledger.extend("shop", rho=1, reason="more"),
+        lambda: ledger.retire("shop", reason="once more"),
+        lambda: ledger.cap("shop", "ann", rho=1),
+    ):
+        with pytest.raises(hc.LedgerError, match="is retired"):
+            change_it()
     release(ledger, 0.01, dataset="x")
     ledger.verify()
     assert {e.kind for e in ledger.log("y")} == {Kind.OPEN}
@@ -129,6 +159,8 @@ def test_extend_retire_cap_and_join(opened):
         lambda ledger: ledger.init("a", group="shop", budget=hc.Budget(rho=1)),
         lambda ledger: ledger.init("a", "b", budget=hc.Budget(rho=1)),
         lambda ledger: ledger.init("\n", budget=hc.Budget(rho=1)),
+        lambda ledger: ledger.init("a", "b", group="a", budget=hc.Budget(rho=1)),
+        lambda ledger: ledger.init(budget=hc.Budget(rho=1)),
         lambda ledger: ledger.join("shop", "nowhere", reason="none"),
         lambda ledger: ledger.join("shop", "shop", reason="none"),
         lambda ledger: ledger.retire("nothing", reason="none"),
@@ -144,7 +176,30 @@ def test_what_cannot_be_done_leaves_no_entry(opened, wrong):
     assert len(ledger.log()) == 1
 
 
-@pytest.mark.parametrize("amounts", [{}, {"rho": -1.0}, {"rho": float("inf")}, {"delta": 1.0}])
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda ledger: ledger.init("shop", budget=hc.Budget(rho=1)), "`headcount ledger extend`"),
+        (
+            lambda ledger: ledger.init("c", group="g", budget=hc.Budget(rho=1)),
+            "`headcount ledger j",
+        ),
+        (lambda ledger: ledger.retire("g", reason="no"), "name one of its datasets: 'a', 'b'"),
+        (lambda ledger: ledger.init("c", budget=3), "must be a headcount.Budget"),
+        (lambda ledger: hc.Ledger(3), "the path of a SQLite file"),
+    ],
+)
+def test_what_to_do_instead_is_said(opened, wrong, says):
+    ledger = opened()
+    ledger.init("a", "b", group="g", budget=hc.Budget(rho=1))
+    with pytest.raises(hc.HeadcountError, match=says):
+        wrong(ledger)
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [{}, {"rho": -1.0}, {"rho": float("inf")}, {"delta": 1.0}, {"rho": 1.0, "delta": float("nan")}],
+)
 def test_a_total_is_raised_by_something(opened, amounts):
     with pytest.raises(hc.BudgetError):
         opened().extend("shop", reason="no", **amounts)
@@ -233,6 +288,14 @@ def change(where, statement):
         "UPDATE headcount_ledger SET number = 2",
         "DELETE FROM headcount_releases",
         "UPDATE headcount_releases SET content = headcount_keys.key FROM headcount_keys",
+        "UPDATE headcount_releases SET question = 'x'",
+        "UPDATE headcount_keys SET key = headcount_releases.content FROM headcount_releases",
+        "DELETE FROM headcount_keys",
+        "INSERT INTO headcount_keys SELECT key FROM headcount_keys",
+        "DELETE FROM headcount_ledger",
+        "INSERT INTO headcount_ledger SELECT * FROM headcount_ledger",
+        "DROP TABLE headcount_entries",
+        "DROP TABLE headcount_releases",
     ],
 )
 def test_tampering_is_found(where, opened, statement):
@@ -243,9 +306,32 @@ def test_tampering_is_found(where, opened, statement):
     with pytest.raises(hc.VerificationError) as found:
         ledger.verify()
     assert found.value.exit_code == 5
-    if "releases" not in statement:
+    if "releases" not in statement or "DROP" in statement:
         with pytest.raises(hc.VerificationError):
             release(ledger)  # nor is anything charged to it
+
+
+def test_answers_that_were_exchanged_are_not_given(where, opened, parquet_of):
+    ledger = opened()
+    paths = [parquet_of(), parquet_of(users=2000, name="other.parquet")]
+    for path in paths:
+        ask(ledger, path)
+    change(where, "CREATE TABLE other AS SELECT number, question FROM headcount_releases")
+    change(
+        where,
+        "UPDATE headcount_releases SET question ="
+        " (SELECT question FROM other WHERE other.number <> headcount_releases.number)",
+    )
+    for use in (ledger.verify, lambda: ask(ledger, paths[0])):
+        with pytest.raises(hc.VerificationError, match="answers was edited"):
+            use()
+
+
+@pytest.mark.parametrize("hash_", ["abc", "", "g" * 64])
+def test_what_is_no_hash_is_not_called_tampering(opened, hash_):
+    with pytest.raises(hc.LedgerError, match="that is no hash") as found:
+        opened().verify(hash_)
+    assert found.value.exit_code == 2
 
 
 def test_a_ledger_made_anew_does_not_have_the_hash_that_was_kept(where, opened):
@@ -263,6 +349,14 @@ def test_a_ledger_made_anew_does_not_have_the_hash_that_was_kept(where, opened):
         ledger.verify(head)
 
 
+def more_than(result, form):
+    """Return a file that says something else as well, to programs that read it otherwise."""
+    if form == "json":
+        return render(result, form).replace(b'"guarantee"', b'"guarantee": 0, "guarantee"', 1)
+    table = result.table.replace_schema_metadata({**result.table.schema.metadata, b"note": b"x"})
+    return render(hc.Release(table, result.guarantee), form)
+
+
 @pytest.mark.parametrize("form", ["parquet", "json"])
 def test_a_published_release_is_found(opened, tmp_path, form):
     ledger = opened()
@@ -272,6 +366,9 @@ def test_a_published_release_is_found(opened, tmp_path, form):
     uncharged = hc.release_counts(COUNTS, budget=hc.Budget(rho=0.1, delta=1e-6))
     path.write_bytes(render(uncharged, form))
     with pytest.raises(hc.VerificationError, match="no release like"):
+        ledger.find(path)
+    path.write_bytes(more_than(release(ledger), form))
+    with pytest.raises(hc.VerificationError, match="no release that headcount wrote"):
         ledger.find(path)
     path.write_bytes(b"PAR1 nothing")
     with pytest.raises(hc.VerificationError, match="no release that headcount wrote"):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import headcount
 from headcount.errors import SourceError
 from tests.sources.counting import counts
 
@@ -120,6 +121,15 @@ def test_no_such_file(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError):
         counts(name)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(("user", "item"), [("u", "q"), ("q", "u")])
+def test_a_column_of_no_type_has_no_items(tmp_path, engine, user, item):
+    pq.write_table(pa.table({"u": ["a", "b"], "q": pa.nulls(2)}), tmp_path / "e.parquet")
+    budget = headcount.Budget(rho=1)
+    options = {"user": user, "item": item, "budget": budget, "engine": engine}
+    assert len(headcount.release(tmp_path / "e.parquet", **options)) == 0
 
 
 def test_a_pipe_is_refused_rather_than_waited_for(tmp_path):

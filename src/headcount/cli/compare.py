@@ -20,6 +20,8 @@ WARNING = (
     "data."
 )
 DEFAULT_RHOS = (0.1, 0.5, 1.0)
+#: With fewer nothing can be released, and the figures say nothing about the methods.
+FEW_USERS = 10
 
 
 @click.command()
@@ -98,12 +100,12 @@ def compare(
     from headcount.compare.summary import summarise
     from headcount.compare.trials import Outcome, run_trial, standard_methods
     from headcount.privacy.settings import settings_for
-    from headcount.writers import AtomicFile, format_of, holds_release
+    from headcount.writers import AtomicFile, holds_release
 
     r = settings_for("pcr", r=relative_error).r
     if output is not None:
-        if format_of(output) != "csv":
-            raise OutputError("a comparison is written as .csv")
+        if output.suffix.lower() != ".csv":
+            raise OutputError("a comparison is written to a file that ends in .csv")
         folder = Path(os.path.realpath(output)).parent
         if holds_release(folder):
             raise OutputError(
@@ -117,6 +119,14 @@ def compare(
             dataset = read_dataset(
                 source, user=user, item=items, table=table, sql=sql, memory=memory
             )
+            if dataset.number_of_users < FEW_USERS:
+                # Allowed here, where the truth is shown anyway.
+                click.echo(
+                    f"There is almost no data: {dataset.number_of_users:,} users with "
+                    f"{dataset.number_of_items:,} items. Rows without a user or an item do not "
+                    "count.",
+                    err=True,
+                )
             methods = standard_methods(dataset.most_items, selection)
             outcomes: list[Outcome] = []
             for rho in rhos or DEFAULT_RHOS:

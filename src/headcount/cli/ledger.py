@@ -1,17 +1,22 @@
 """headcount ledger: one budget for a dataset, whoever releases from it and however often."""
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from headcount.cli.options import budget_from, budget_options
+from headcount.cli.options import budget_from
 from headcount.cli.stdout import write_stdout
 
 if TYPE_CHECKING:
     from headcount.ledger import Ledger
     from headcount.ledger.entries import Entry
 
+#: Enough for ten releases with the default δ of one.
+DEFAULT_TOTAL_DELTA = 1e-5
+
+_say = partial(click.echo, err=True)
 _where = click.argument("where", metavar="LEDGER")
 _dataset = click.option("--dataset", required=True, metavar="NAME", help="The dataset.")
 _form = click.option(
@@ -39,7 +44,19 @@ def ledger() -> None:
 def _open(where: str, actor: str | None = None) -> "Ledger":
     from headcount.ledger import Ledger
 
-    return Ledger(where, actor=actor)
+    return Ledger(where, actor=actor, tell=_say)
+
+
+def _say_total(ledger: "Ledger", dataset: str) -> None:
+    from headcount.ledger.refusal import short, shown
+
+    books = ledger.books()
+    total, whose = books.total(dataset), books.known(dataset)
+    _say(
+        f"All releases of {whose!r} together may use {shown(total.as_given(total.limit))}: "
+        f"(ε = {short(total.epsilon(total.limit))}, δ = {short(total.delta)})-differential "
+        f"privacy. {shown(total.as_given(books.left(dataset)))} are left."
+    )
 
 
 @ledger.command()
@@ -47,7 +64,10 @@ def _open(where: str, actor: str | None = None) -> "Ledger":
 @click.option("--dataset", "datasets", required=True, multiple=True, metavar="NAME",
               help="The dataset; several with --group.")  # fmt: skip
 @click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
-@budget_options
+@click.option("--rho", type=float, help="ρ of all releases together, as in zCDP.")
+@click.option("--epsilon", type=float, help="ε of all releases together, as in (ε, δ)-DP.")
+@click.option("--delta", type=float, default=DEFAULT_TOTAL_DELTA, show_default=True,
+              help="δ of all releases together; each takes its own δ from it.")  # fmt: skip
 @_actor
 def init(
     where: str,
@@ -59,7 +79,9 @@ def init(
     actor: str | None,
 ) -> None:
     """Give a dataset a total budget; make the ledger if there is none."""
-    _open(where, actor).init(*datasets, budget=budget_from(rho, epsilon, delta), group=group)
+    ledger = _open(where, actor)
+    ledger.init(*datasets, budget=budget_from(rho, epsilon, delta), group=group)
+    _say_total(ledger, datasets[0])
 
 
 @ledger.command()
@@ -73,13 +95,10 @@ def show(where: str, form: str) -> None:
     if form == "json":
         _write_json([account.to_dict() for account in found])
         return
-    header = ["budget", "", "ρ", "δ", "ε", "at δ", "of ρ"]
+    header = ["budget", "", "ρ", "δ", "ε", "at δ", "of what is scarcer"]
     rows = [row for account in found for row in account.rows()]
     _write_table(header, rows, [False, False, True, True, True, True, False])
-    click.echo(
-        "δ is the part that selecting items uses; the rest of a total's δ turns ρ into ε.",
-        err=True,
-    )
+    _say("ρ and δ add up. ε does not: it is what the ρ of its row amounts to at the total's δ.")
 
 
 @ledger.command()
@@ -90,11 +109,16 @@ def log(where: str, dataset: str | None, form: str) -> None:
     """Show who did what and when, and what it cost."""
     from headcount.ledger.account import in_words
 
-    entries = _open(where).log(dataset)
+    ledger = _open(where)
+    entries = ledger.log(dataset)
     if form == "json":
         _write_json([_plain(entry) for entry in entries])
         return
-    rows = [[str(e.number), e.time, e.actor, e.dataset, str(e.kind), in_words(e)] for e in entries]
+    books = ledger.books()
+    rows = [
+        [str(e.number), e.time, e.actor, e.dataset, str(e.kind), in_words(e, books)]
+        for e in entries
+    ]
     header = ["entry", "time", "actor", "dataset", "kind", ""]
     _write_table(header, rows, [True, *[False] * 5])
 
@@ -126,7 +150,9 @@ def extend(
     where: str, dataset: str, rho: float, delta: float, reason: str, actor: str | None
 ) -> None:
     """Raise the total of a dataset, or of its group."""
-    _open(where, actor).extend(dataset, rho=rho, delta=delta, reason=reason)
+    ledger = _open(where, actor)
+    ledger.extend(dataset, rho=rho, delta=delta, reason=reason)
+    _say_total(ledger, dataset)
 
 
 @ledger.command()
@@ -135,8 +161,12 @@ def extend(
 @_reason
 @_actor
 def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
-    """Let a dataset have no more releases."""
+    """Let a dataset have no more releases.
+
+    A question that was answered before still gets its answer, which costs nobody anything.
+    """
     _open(where, actor).retire(dataset, reason=reason)
+    _say(f"{dataset!r} gets no more releases.")
 
 
 @ledger.command()
@@ -150,7 +180,15 @@ def cap(
     where: str, dataset: str, of: str, rho: float, delta: float | None, actor: str | None
 ) -> None:
     """Let one actor spend at most so much of a dataset's budget."""
-    _open(where, actor).cap(dataset, of, rho=rho, delta=delta)
+    from headcount.ledger.refusal import short, shown
+
+    ledger = _open(where, actor)
+    ledger.cap(dataset, of, rho=rho, delta=delta)
+    most = f"ρ = {short(rho)}" + ("" if delta is None else f" and δ = {short(delta)}")
+    _say(f"{of!r} may use at most {most} of {dataset!r}.")
+    total = ledger.books().total(dataset)
+    if rho > total.limit.rho or (delta or 0) > total.delta:
+        _say(f"That is more than its total of {shown(total.as_given(total.limit))}, which holds.")
 
 
 @ledger.command()
@@ -161,7 +199,10 @@ def cap(
 @_actor
 def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -> None:
     """Put a dataset into a group, which pays for what it has used and will use."""
-    _open(where, actor).join(dataset, group, reason=reason)
+    ledger = _open(where, actor)
+    ledger.join(dataset, group, reason=reason)
+    _say(f"{dataset!r} is in the group {group!r}.")
+    _say_total(ledger, dataset)
 
 
 @ledger.command("return")
@@ -170,8 +211,15 @@ def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -
 @_reason
 @_actor
 def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
-    """Return the reservation of ENTRY, from which you know that nothing came out."""
+    """Return the reservation of ENTRY, from which you know that nothing came out.
+
+    If its run is alive, what it does is lost: it ends without releasing anything.
+    """
     _open(where, actor).give_back(entry, reason=reason)
+    _say(
+        f"What entry {entry} had reserved is free again. If its run is alive after all, it will "
+        "release nothing."
+    )
 
 
 def _plain(entry: "Entry") -> dict[str, Any]:

@@ -20,7 +20,8 @@ def verify(file: Path, where: str) -> None:
     ledger.verify()
     entry = ledger.find(file)
     click.echo(
-        f"This is the release of {entry.time} from {entry.dataset!r}, by {entry.actor!r} (entry "
-        f"{entry.number}). The ledger was charged for it, and is unchanged as far as it can tell.",
+        f"The file is what was released from {entry.dataset!r} by {entry.actor!r} at {entry.time}, "
+        f"unchanged, and the ledger was charged for it (entry {entry.number}). The entries of the "
+        "ledger are as they were written, as far as their hashes can tell.",
         err=True,
     )

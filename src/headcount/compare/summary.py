@@ -9,7 +9,9 @@ from headcount.compare.trials import Outcome
 
 @dataclass(frozen=True)
 class Row:
-    """A method at one budget, over its trials. The spreads are standard deviations.
+    """A method at one budget, over its trials.
+
+    The spreads are standard deviations, and None where one trial alone has none.
 
     Attributes:
         method: its name.
@@ -28,9 +30,9 @@ class Row:
     rho: float
     trials: int
     released: float
-    released_spread: float
+    released_spread: float | None
     within: float
-    within_spread: float
+    within_spread: float | None
     beyond: float | None
     beyond_spread: float | None
     bias: float | None
@@ -56,13 +58,13 @@ def _row(method: str, rho: float, group: Sequence[Outcome]) -> Row:
         within=statistics.fmean(outcome.within for outcome in group),
         within_spread=_spread([outcome.within for outcome in group]),
         beyond=statistics.fmean(shares) if some else None,
-        beyond_spread=_spread(shares) if some else None,
+        beyond_spread=_spread(shares),
         bias=statistics.fmean(outcome.bias for outcome in some) if some else None,
     )
 
 
-def _spread(values: Sequence[float]) -> float:
-    return statistics.stdev(values) if len(values) > 1 else 0.0
+def _spread(values: Sequence[float]) -> float | None:
+    return statistics.stdev(values) if len(values) > 1 else None
 
 
 HEADER = ["method", "ρ", "released", "within", "beyond", "bias"]
@@ -73,8 +75,14 @@ def shown(row: Row) -> list[str]:
     return [
         row.method,
         f"{row.rho:g}",
-        f"{row.released:,.1f} ± {row.released_spread:,.1f}",
-        f"{row.within:,.1f} ± {row.within_spread:,.1f}",
-        "–" if row.beyond is None else f"{row.beyond:.1%} ± {row.beyond_spread:.1%}",
-        "–" if row.bias is None else f"{row.bias:+.1%}",
+        f"{_number(row.released, ',.1f')} ± {_number(row.released_spread, ',.1f')}",
+        f"{_number(row.within, ',.1f')} ± {_number(row.within_spread, ',.1f')}",
+        "–"
+        if row.beyond is None
+        else f"{_number(row.beyond, '.1%')} ± {_number(row.beyond_spread, '.1%')}",
+        _number(row.bias, "+.1%"),
     ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

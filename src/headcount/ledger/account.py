@@ -39,7 +39,8 @@ class Account:
 
     def _parts(self) -> dict[str, Cost]:
         limit, balance = self.total.limit, self.balance
-        left = minus(limit, balance.used)
+        ended = self.datasets == self.retired
+        left = Cost() if ended else minus(limit, balance.used)
         return {
             "total": limit,
             "spent": balance.spent,
@@ -54,7 +55,7 @@ class Account:
             rounded = float_below if part in ("total", "left") else float_above
             numbers[part] = {
                 "rho": rounded(cost.rho),
-                "delta": rounded(cost.delta),
+                "delta": rounded(self.total.as_given(cost).delta),
                 "epsilon": self.total.epsilon(cost),
             }
         return {
@@ -76,25 +77,28 @@ class Account:
         }
 
     def rows(self) -> list[list[str]]:
-        """Return the rows of a table: ρ, δ, ε and a bar for each part."""
+        """Return the rows of a table: ρ, δ, ε and a bar, of what is scarcer, for each part."""
         rows = []
+        limit, left = self.total.limit, minus(self.total.limit, self.balance.used)
+        delta_is_scarcer = left.delta * limit.rho < left.rho * limit.delta
         for number, (part, cost) in enumerate(self._parts().items()):
-            share = cost.rho / self.total.limit.rho
+            share = cost.delta / limit.delta if delta_is_scarcer else cost.rho / limit.rho
             rows.append(
                 [
                     self._title() if number == 0 else "",
                     part,
                     short(cost.rho),
-                    short(cost.delta),
+                    short(self.total.as_given(cost).delta),
                     short(self.total.epsilon(cost)),
                     short(self.total.delta),
-                    _bar(share),
+                    f"{_bar(share)} of {'δ' if delta_is_scarcer else 'ρ'}",
                 ]
             )
         for dataset, actor, most, used in self.caps:
-            bar = _bar(used.rho / most) if most else ""
+            bar = f"{_bar(used.rho / most)} of ρ" if most else ""
             whose = f"{actor} of {dataset}, at most {short(most)}"
-            rows.append(["", whose, short(used.rho), short(used.delta), "", "", bar])
+            delta = short(self.total.as_given(used).delta)
+            rows.append(["", whose, short(used.rho), delta, "", "", bar])
         return rows
 
     def _title(self) -> str:
@@ -130,32 +134,36 @@ def accounts(books: Books) -> list[Account]:
     ]
 
 
-def in_words(entry: Entry) -> str:
-    """Say what an entry is about, on one line."""
+def in_words(entry: Entry, books: Books) -> str:
+    """Say what an entry is about, on one line; δ as the dataset's total is given now."""
     facts = entry.facts
     match entry.kind:
         case Kind.OPEN:
             members = "" if facts["group"] is None else f" for {', '.join(facts['datasets'])}"
-            return f"{_amount(facts)}{members}"
+            return f"{_amount(entry, books)}{members}"
         case Kind.JOIN:
             return f"into {facts['group']}: {facts['reason']}"
         case Kind.EXTEND:
-            return f"to {_amount(facts)}: {facts['reason']}"
+            return f"to {_amount(entry, books)}: {facts['reason']}"
         case Kind.CAP:
             return f"{facts['of']} at most ρ = {short(Fraction(facts['rho']))}"
         case Kind.RESERVE:
-            return f"{_amount(facts)} for {_question(facts['asked'])}"
+            return f"{_amount(entry, books)} for {_question(facts['asked'])}"
         case Kind.SETTLE:
             known_by = f"{facts['release'][:16]}…"
-            return f"{_amount(facts)} of entry {facts['reservation']}, release {known_by}"
+            return f"{_amount(entry, books)} of entry {facts['reservation']}, release {known_by}"
         case Kind.RETURN:
             return f"entry {facts['reservation']}: {facts['reason']}"
         case Kind.RETIRE:
             return str(facts["reason"])
 
 
-def _amount(facts: Mapping[str, Any]) -> str:
-    return shown(Cost(Fraction(facts["rho"]), Fraction(facts["delta"])))
+def _amount(entry: Entry, books: Books) -> str:
+    facts = entry.facts
+    if "total_delta" in facts:
+        return shown(Cost(Fraction(facts["rho"]), Fraction(facts["total_delta"])))
+    cost = Cost(Fraction(facts["rho"]), Fraction(facts["delta"]))
+    return shown(books.total(entry.dataset).as_given(cost))
 
 
 def _question(asked: Mapping[str, Any]) -> str:

@@ -46,11 +46,19 @@ class Total:
         more = as_typed(delta)
         raised = Total(
             self.delta + more,
-            self.limit + Cost(as_typed(rho), more * self.limit.delta / self.delta),
+            self.limit + Cost(as_typed(rho), self.selection(more)),
         )
         if raised.delta >= 1:
             raise BudgetError("delta of the total must stay below 1")
         return raised
+
+    def as_given(self, cost: Cost) -> Cost:
+        """Return a cost with δ on the scale on which totals are given, for people to read."""
+        return Cost(cost.rho, cost.delta * self.delta / self.limit.delta)
+
+    def selection(self, delta: Fraction) -> Fraction:
+        """Return the part of so much of this total's δ that selecting items may use."""
+        return delta * self.limit.delta / self.delta
 
     def epsilon(self, cost: Cost) -> float:
         """Return ε of the (ε, δ)-DP that a cost amounts to, at the δ of this total."""

@@ -1,6 +1,6 @@
 """The entries folded into balances, in exact arithmetic. Nothing here reads or writes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -99,15 +99,15 @@ class Books:
 
     def left(self, dataset: str, actor: str | None = None) -> Cost:
         """Return what may still be reserved of a dataset, by an actor if one is named."""
-        budget = self.known(dataset)
-        left = minus(self.totals[budget].limit, self.balance(budget).used)
+        total = self.total(dataset)
+        left = minus(total.limit, self.balance(self.budget_of[dataset]).used)
         cap = None if actor is None else self.caps.get((dataset, actor))
         if cap is None or actor is None:
             return left
         used = self.of_actor(dataset, actor).used
-        rest = minus(Cost(cap.rho, left.delta if cap.delta is None else cap.delta), used)
-        delta = left.delta if cap.delta is None else min(rest.delta, left.delta)
-        return Cost(min(rest.rho, left.rho), delta)
+        most = total.limit.delta if cap.delta is None else total.selection(cap.delta)
+        rest = minus(Cost(cap.rho, most), used)
+        return Cost(min(rest.rho, left.rho), min(rest.delta, left.delta))
 
     def of_actor(self, dataset: str, actor: str) -> Balance:
         """Return what one actor has used of a dataset."""
@@ -116,9 +116,16 @@ class Books:
     def known(self, dataset: str) -> str:
         """Return the name of a dataset's budget; refuse a dataset that has none."""
         if dataset not in self.budget_of:
+            if dataset in self.totals:
+                members = ", ".join(map(repr, self.datasets_of(dataset)))
+                raise LedgerError(f"{dataset!r} is a group; name one of its datasets: {members}")
             there = ", ".join(map(repr, self.budget_of)) or "none"
             raise LedgerError(f"the ledger has no dataset {dataset!r}; there are: {there}")
         return self.budget_of[dataset]
+
+    def total(self, dataset: str) -> Total:
+        """Return what all releases of a dataset, or of its group, may cost."""
+        return self.totals[self.known(dataset)]
 
     def reserved(self, number: int) -> Reservation:
         """Return a reservation that was neither settled nor returned."""
@@ -130,15 +137,35 @@ class Books:
             raise LedgerError(f"entry {number} is no reservation that is still open")
         return self._open[number]
 
-    def may_open(self, datasets: Iterable[str], budget: str) -> None:
-        """Refuse a budget whose name is taken, or datasets that have one."""
+    # Each name stands for one thing, a dataset or a group, and a dataset with a budget of its own
+    # is its only member. So what was used always belongs to the one budget that pays for it.
+
+    def may_open(self, datasets: Sequence[str], group: str | None) -> None:
+        """Refuse names that are taken, and datasets that have a budget."""
+        if not datasets or (len(datasets) > 1 and group is None):
+            raise LedgerError("give one dataset, or several and the name of their group")
+        if group in datasets or len(set(datasets)) < len(datasets):
+            raise LedgerError("give the group and each dataset names of their own")
         for dataset in datasets:
             if dataset in self.budget_of:
                 raise LedgerError(
-                    f"the dataset {dataset!r} has a budget already; it can be extended"
+                    f"the dataset {dataset!r} has a budget already; `headcount ledger extend` "
+                    "raises it"
                 )
-        if budget in self.totals:
-            raise LedgerError(f"there is a budget {budget!r} already")
+        if group in self.budget_of:
+            raise LedgerError(f"{group!r} is a dataset; give the group a name of its own")
+        for name in (group, *datasets):
+            if name in self.totals:
+                raise LedgerError(
+                    f"there is a group {name!r} already; `headcount ledger join` puts a dataset "
+                    "into it"
+                )
+
+    def may_change(self, dataset: str) -> None:
+        """Refuse to change anything about a dataset that is retired, or that there is not."""
+        self.known(dataset)
+        if dataset in self.retired:
+            raise LedgerError(f"the dataset {dataset!r} is retired")
 
     def may_reserve(self, dataset: str, actor: str, cost: Cost) -> None:
         """Refuse a cost that does not fit."""
@@ -157,6 +184,8 @@ class Books:
         if self.budget_of.get(dataset) == group:
             raise LedgerError(f"the dataset {dataset!r} is in the group {group!r} already")
         if dataset not in self.budget_of:
+            if dataset in self.totals:
+                raise LedgerError(f"{dataset!r} is a group, and a group joins no other")
             return
         if self.budget_of[dataset] != dataset:
             raise LedgerError(f"the dataset {dataset!r} is in another group")
@@ -171,8 +200,8 @@ class Books:
         dataset, actor, facts = entry.dataset, entry.actor, entry.facts
         match entry.kind:
             case Kind.OPEN:
-                budget = facts["group"] or dataset
-                self.may_open(facts["datasets"], budget)
+                self.may_open(facts["datasets"], facts["group"])
+                budget = facts["group"] or facts["datasets"][0]
                 self.totals[budget] = _total(facts)
                 self.budget_of |= dict.fromkeys(facts["datasets"], budget)
             case Kind.JOIN:
@@ -180,7 +209,10 @@ class Books:
                 self.totals.pop(dataset, None)
                 self.budget_of[dataset] = facts["group"]
             case Kind.EXTEND:
-                self.totals[self.known(dataset)] = _total(facts)
+                total = _total(facts)
+                if not self.total(dataset).limit.fits(total.limit):
+                    raise LedgerError("a total is raised, never lowered")
+                self.totals[self.known(dataset)] = total
             case Kind.RETIRE:
                 self.known(dataset)
                 self.retired.add(dataset)

@@ -1,12 +1,13 @@
 """The charge for one release, from before it reads anything until it may be seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 
 from headcount.errors import HeadcountError, LedgerError, NotPrivateError
 from headcount.ledger.balance import Reservation
 from headcount.ledger.ledger import Ledger
+from headcount.ledger.names import without_secrets
 from headcount.ledger.refusal import shown
 from headcount.ledger.stored import Asked
 from headcount.privacy.budget import Budget
@@ -42,11 +43,22 @@ class Charge:
         self._known_by: str | None = None
         self._reservation: Reservation | None = None
 
-    def answer(self, source: object, *, again: bool) -> Release | None:
-        """Return what answered the same question before; that costs nothing."""
+    def answer(
+        self, source: object, engine: str | None, conf: Mapping[str, str], *, again: bool
+    ) -> Release | None:
+        """Return what answered the same question before; that costs nothing.
+
+        Args:
+            source: what is read; a file that is not there is refused here.
+            engine: what reads it.
+            conf: settings of the engine, which are not written down.
+            again: whether not to look for an answer.
+        """
         if self._ledger is None:
             return None
-        self._known_by, entry, release = self._ledger.answered(self._dataset, self._asked, source)
+        self._known_by, entry, release = self._ledger.answered(
+            self._dataset, self._asked, source, [engine, without_secrets(conf)]
+        )
         if again or entry is None or release is None:
             return None
         self._ledger.tell(

@@ -3,7 +3,6 @@
 import getpass
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -11,16 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.errors import BudgetError, LedgerError, VerificationError
+from headcount.errors import BudgetError, LedgerError, LedgerUnavailableError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import Books, Reservation
+from headcount.ledger.checks import Checked, check, seal, unchanged
 from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.refusal import refused
 from headcount.ledger.stored import (
     Asked,
     fingerprint,
     fingerprint_of_file,
-    from_bytes,
     question,
     to_bytes,
 )
@@ -44,19 +43,6 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What a verified ledger looks like.
-
-    Attributes:
-        entries: how many there are.
-        head: the hash of the last, which covers all of them.
-    """
-
-    entries: int
-    head: str
-
-
 class Ledger:
     """The budgets of datasets, and every release that was charged to them.
 
@@ -67,7 +53,8 @@ class Ledger:
         where: the path of a SQLite file, or a ``postgres://…`` URL.
         actor: who is acting; the name of the operating system's user if not given.
         patience: for how many seconds to wait for another process that is writing.
-        tell: called with a sentence about each charge, and about each answer at no cost.
+        tell: called with a sentence about each charge, about each answer at no cost, and when
+            another process holds the ledger for long.
         clock: returns the time.
     """
 
@@ -80,6 +67,8 @@ class Ledger:
         tell: Callable[[str], None] = lambda sentence: None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        if not isinstance(where, str | PathLike):
+            raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
         self.actor = _named("an actor", getpass.getuser() if actor is None else actor)
         self.tell = tell
         self._where = str(where)
@@ -89,18 +78,25 @@ class Ledger:
     # --- what the owner decides -----------------------------------------------------------------
 
     def init(self, *datasets: str, budget: Budget, group: str | None = None) -> None:
-        """Give a dataset a total, or several that share people one total as a group."""
-        if not datasets or (len(datasets) > 1 and group is None):
-            raise LedgerError("give one dataset, or several and the name of their group")
+        """Give a dataset a total, or several that share people one total as a group.
+
+        Args:
+            datasets: their names.
+            budget: the total. Each release takes its δ from it, so that a total needs the δ of
+                all releases together; the default of a `Budget` is that of one.
+            group: a name for several datasets.
+        """
+        if not isinstance(budget, Budget):
+            raise BudgetError("budget must be a headcount.Budget")
         names = [_named("a dataset", name) for name in datasets]
+        if group is not None:
+            _named("a group", group)
+        Books().may_open(names, group)  # before a file is made for what cannot be
         self._store.create()
         with self._writing() as (books, write):
-            books.may_open(names, group or names[0])
-            if group in books.budget_of or len(set(names)) < len(names):
-                raise LedgerError("give the group and each dataset names of their own")
+            books.may_open(names, group)
             total = _total_facts(Total.of(budget))
-            named = None if group is None else _named("a group", group)
-            write(Kind.OPEN, names[0], datasets=names, group=named, **total)
+            write(Kind.OPEN, names[0], datasets=names, group=group, **total)
 
     def join(self, dataset: str, group: str, *, reason: str) -> None:
         """Put a dataset into a group, which then pays for what it has used and will use."""
@@ -110,16 +106,17 @@ class Ledger:
 
     def extend(self, dataset: str, *, rho: float = 0.0, delta: float = 0.0, reason: str) -> None:
         """Raise the total of a dataset, or of its group, by so much."""
-        if min(rho, delta) < 0 or not 0 < max(rho, delta) < float("inf"):
+        if not (0 <= rho < float("inf") and 0 <= delta < 1 and rho + delta > 0):
             raise BudgetError("say by how much the total is raised: rho, delta or both, above 0")
         with self._writing() as (books, write):
-            total = books.totals[books.known(dataset)].raised(rho, delta)
+            books.may_change(dataset)
+            total = books.total(dataset).raised(rho, delta)
             write(Kind.EXTEND, dataset, reason=_reason(reason), **_total_facts(total))
 
     def retire(self, dataset: str, *, reason: str) -> None:
-        """Let a dataset have no more releases."""
+        """Let a dataset have no more releases. What was released stays an answer at no cost."""
         with self._writing() as (books, write):
-            books.known(dataset)
+            books.may_change(dataset)
             write(Kind.RETIRE, dataset, reason=_reason(reason))
 
     def cap(self, dataset: str, of: str, *, rho: float, delta: float | None = None) -> None:
@@ -128,11 +125,14 @@ class Ledger:
             raise BudgetError("a cap is a rho of at least 0, and a delta between 0 and 1 if any")
         exact = None if delta is None else str(as_typed(delta))
         with self._writing() as (books, write):
-            books.known(dataset)
+            books.may_change(dataset)
             write(Kind.CAP, dataset, of=_named("an actor", of), rho=str(as_typed(rho)), delta=exact)
 
     def give_back(self, reservation: int, *, reason: str) -> None:
-        """Return an abandoned reservation: the owner knows that nothing came out of it."""
+        """Return an abandoned reservation: the owner knows that nothing came out of it.
+
+        A run that is alive after all ends without releasing anything.
+        """
         with self._writing() as (books, write):
             found = books.reserved(reservation)
             write(Kind.RETURN, found.dataset, reservation=reservation, reason=_reason(reason))
@@ -150,7 +150,7 @@ class Ledger:
     def settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
         """Charge what a release did cost and keep it, at once; only then may anybody see it.
 
-        Returns what is left of the dataset's budget.
+        Returns what is left of the dataset's budget, with δ as the total was given.
         """
         release.guarantee.require_private()
         spent = reservation.cost
@@ -158,31 +158,37 @@ class Ledger:
             spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
             spent = Cost(min(spent.rho, reservation.cost.rho), spent.delta)
         with self._writing() as (books, write):
+            if reservation.number not in books.open:
+                raise LedgerUnavailableError(
+                    f"the reservation of this release (entry {reservation.number}) was returned "
+                    "while it ran: nothing was released"
+                )
             number = write(
                 Kind.SETTLE,
                 reservation.dataset,
                 reservation=reservation.number,
                 release=fingerprint(release),
+                question=seal(write.transaction.key(), reservation.number, known_by),
                 **release.guarantee.to_dict(),
                 **_cost_facts(spent),
             )
             write.transaction.keep(number, known_by, to_bytes(release))
-            return books.left(reservation.dataset)
+            return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
     def answered(
-        self, dataset: str, asked: Asked, source: object
+        self, dataset: str, asked: Asked, source: object, read_with: object = None
     ) -> tuple[str | None, Entry | None, Release | None]:
         """Return what a question is known by, and the release that answered it before, if any."""
         with self._store.transaction(writes=False) as transaction:
             key = transaction.key()
-            known_by = None if key is None else question(key, dataset, asked, source)
+            known_by = question(key, dataset, asked, source, read_with) if key else None
             if known_by is None:
                 return None, None, None
-            number, content = transaction.answer(known_by)
-            if content is None:
+            kept = transaction.answer(known_by)
+            if kept is None:
                 return known_by, None, None
-            entry = transaction.entries()[number - 1]
-            return known_by, entry, _unchanged(entry, content)
+            entry = transaction.entries()[kept.number - 1]
+            return known_by, entry, unchanged(entry, kept, key)
 
     # --- what anybody may ask -------------------------------------------------------------------
 
@@ -212,17 +218,7 @@ class Ledger:
                 still have that entry.
         """
         with self._store.transaction(writes=False) as transaction:
-            entries = transaction.entries()
-            Books(entries)
-            for entry in entries:
-                if entry.kind is Kind.SETTLE:
-                    content = transaction.kept(entry.number)
-                    if content is None:
-                        raise VerificationError(f"the release of entry {entry.number} is missing")
-                    _unchanged(entry, content)
-            if head is not None and head not in transaction.hashes():
-                raise VerificationError("no entry of the ledger has this hash: it was rewritten")
-            return Checked(len(entries), transaction.head)
+            return check(transaction, head)
 
     def find(self, path: Path) -> Entry:
         """Return the entry that charged for a published file."""
@@ -241,7 +237,7 @@ class Ledger:
     def _store(self) -> "Store":
         from headcount.ledger.store import Store  # SQLAlchemy takes 0.15 s to import
 
-        return Store(self._where, self._patience)
+        return Store(self._where, self._patience, self.tell)
 
     @contextmanager
     def _writing(self) -> "Iterator[tuple[Books, _Writer]]":
@@ -266,17 +262,6 @@ class _Writer:
         self._books.add(entry)
         self.transaction.append(entry)
         return number
-
-
-def _unchanged(entry: Entry, content: bytes) -> Release:
-    try:
-        release = from_bytes(content)
-        same = fingerprint(release) == entry.facts.get("release")
-    except Exception:  # whatever is wrong with it
-        same = False
-    if not same:
-        raise VerificationError(f"the release of entry {entry.number} was edited")
-    return release
 
 
 def _cost_facts(cost: Cost) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is said when a release does not fit: what is left, and what would."""
+"""What is said when a release does not fit: what is short, what is left, and what would fit."""
 
 from fractions import Fraction
 
@@ -19,16 +19,20 @@ def refused(books: Books, dataset: str, actor: str, budget: Budget) -> None:
 
 
 def _sentence(books: Books, dataset: str, actor: str, budget: Budget, cost: Cost) -> str:
+    total = books.total(dataset)
     left, left_to_actor = books.left(dataset), books.left(dataset, actor)
+    amounts = (("ρ", cost.rho, left_to_actor.rho), ("δ", cost.delta, left_to_actor.delta))
+    scarce = " and ".join(name for name, asked, there in amounts if asked > there)
     parts = [
-        f"the budget of {dataset!r} does not allow this release, which asks for {shown(cost)}: "
-        f"it has {shown(left)} left"
+        f"the budget of {dataset!r} does not allow this release: too little {scarce} is left. It "
+        f"asks for {_asked(budget, total.as_given(cost))}; {shown(total.as_given(left))} are left"
     ]
     reserved = books.balance(books.known(dataset)).reserved
     if reserved.rho or reserved.delta:
-        parts.append(f", and {shown(reserved)} is reserved by releases that have not ended")
+        set_aside = shown(total.as_given(reserved))
+        parts.append(f", and {set_aside} are reserved by releases that have not ended")
     if left_to_actor != left:
-        parts.append(f", and the cap of {actor!r} leaves {shown(left_to_actor)}")
+        parts.append(f", and the cap of {actor!r} leaves {shown(total.as_given(left_to_actor))}")
     fits = what_fits(budget, left_to_actor)
     if fits is None:
         parts.append(". Nothing would fit")
@@ -37,6 +41,13 @@ def _sentence(books: Books, dataset: str, actor: str, budget: Budget, cost: Cost
     else:
         parts.append(f". This would fit: epsilon {fits.epsilon:.12g}, delta {fits.delta:.12g}")
     return "".join(parts)
+
+
+def _asked(budget: Budget, counted: Cost) -> str:
+    """Say what was asked for as it was typed, and what it counts as if that is something else."""
+    name, amount = ("ρ", budget.rho) if was_given_as_rho(budget) else ("ε", budget.epsilon)
+    typed = f"{name} = {short(amount)} and δ = {short(budget.delta)}"
+    return typed if typed == shown(counted) else f"{typed}, which count as {shown(counted)}"
 
 
 def shown(cost: Cost) -> str:

@@ -6,20 +6,25 @@ what it read is still true when it writes.
 """
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from headcount.errors import LedgerError, LedgerUnavailableError, MissingExtraError
+from headcount.errors import LedgerError, MissingExtraError, VerificationError
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
+from headcount.ledger.failures import failure, lacks_a_table
 from headcount.privacy.entropy import secret_key
 
 #: 1 had entries only. 2 has stored releases too, and the key that questions are known by.
 SCHEMA_VERSION = 2
+#: How many seconds another process may hold the ledger before that is said.
+SILENCE = 2.0
 #: The name of the advisory lock, which is the same everywhere and means nothing.
 _POSTGRES_LOCK = 0x6865616463
 
@@ -48,14 +53,21 @@ _releases = sa.Table(
 )
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A stored release: the number of its entry, what its question is known by, and itself."""
+
+    number: int
+    question: str | None
+    content: bytes
+
+
 class Transaction:
     """What is done to the ledger all at once, or not at all."""
 
     def __init__(self, connection: sa.Connection, *, writes: bool) -> None:
         self._connection = connection
-        found = connection.execute(sa.select(_head)).one_or_none()
-        if found is None:
-            raise LedgerError("this is no ledger: the record of its last entry is missing")
+        found = self._single(_head, "record of its last entry")
         if found.version > SCHEMA_VERSION:
             raise LedgerError(
                 f"this ledger was made by a newer headcount (its form is {found.version}, this "
@@ -95,11 +107,18 @@ class Transaction:
         self._connection.execute(_head.update().values(number=row.number, hash=row.hash))
         self._last = row
 
-    def key(self) -> bytes | None:
-        """Return the secret that questions are known by; None in a ledger of the first form."""
+    def key(self) -> bytes:
+        """Return the secret that questions are known by; empty in a ledger of the first form."""
         if self.version < 2:
-            return None
-        return bytes(self._connection.execute(sa.select(_keys.c.key)).scalar_one())
+            return b""
+        return bytes(self._single(_keys, "key").key)
+
+    def _single(self, table: sa.Table, what: str) -> sa.Row[Any]:
+        rows = self._connection.execute(sa.select(table).limit(2)).all()
+        if len(rows) != 1:
+            why = "is there twice" if rows else "is missing"
+            raise VerificationError(f"the ledger was edited: the {what} {why}")
+        return rows[0]
 
     def keep(self, number: int, question: str | None, content: bytes) -> None:
         """Store what the release of an entry was."""
@@ -107,18 +126,20 @@ class Transaction:
             _releases.insert().values(number=number, question=question, content=content)
         )
 
-    def kept(self, number: int) -> bytes | None:
+    def kept(self, number: int) -> Kept | None:
         """Return what the release of an entry was."""
-        return self._content(sa.select(_releases).where(_releases.c.number == number))[1]
+        return self._kept(sa.select(_releases).where(_releases.c.number == number))
 
-    def answer(self, question: str) -> tuple[int, bytes | None]:
-        """Return the last release that answered a question, and the number of its entry."""
+    def answer(self, question: str) -> Kept | None:
+        """Return the last release that answered a question."""
         query = sa.select(_releases).where(_releases.c.question == question)
-        return self._content(query.order_by(_releases.c.number.desc()).limit(1))
+        return self._kept(query.order_by(_releases.c.number.desc()).limit(1))
 
-    def _content(self, query: sa.Select[Any]) -> tuple[int, bytes | None]:
+    def _kept(self, query: sa.Select[Any]) -> Kept | None:
         found = None if self.version < 2 else self._connection.execute(query).one_or_none()
-        return (0, None) if found is None else (int(found.number), bytes(found.content))
+        if found is None:
+            return None
+        return Kept(int(found.number), found.question, bytes(found.content))
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
@@ -130,7 +151,8 @@ class Transaction:
 class Store:
     """The database of a ledger. Connections are opened for one transaction and closed."""
 
-    def __init__(self, where: str, patience: float) -> None:
+    def __init__(self, where: str, patience: float, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._is_server = where.startswith(("postgres://", "postgresql://"))
         self._where = where
         self._patience = patience
@@ -147,8 +169,18 @@ class Store:
             raise LedgerError(
                 f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
             )
-        with self._translated(), self._connected(writes=writes) as connection:
-            yield Transaction(connection, writes=writes)
+        with self._translated(), ExitStack() as until_it_is_ours, ExitStack() as stack:
+            until_it_is_ours.enter_context(self._waiting())
+            connection = stack.enter_context(self._connected(writes=writes))
+            transaction = Transaction(connection, writes=writes)
+            until_it_is_ours.close()
+            try:
+                yield transaction
+            except sa.exc.DBAPIError as error:
+                if lacks_a_table(error.orig):
+                    says = "the ledger was edited: a table or a column of it is missing"
+                    _raise_alone(VerificationError(says))
+                raise
 
     def create(self) -> None:
         """Make the tables, unless they are there."""
@@ -173,6 +205,9 @@ class Store:
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[sa.Connection]:
         connecting = self._engine.connect().execution_options(writes=writes)
+        if self._is_server and not writes:
+            # One snapshot: the last entry's record and the entries are read one after the other.
+            connecting = connecting.execution_options(isolation_level="REPEATABLE READ")
         with connecting as connection, connection.begin():
             if writes and self._is_server:
                 # Whatever the server is set to: a commit that is reported is on its disk.
@@ -183,12 +218,35 @@ class Store:
             yield connection
 
     @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Say so if it takes long until the ledger can be used."""
+        sentence = (
+            "Waiting for the ledger: another process holds it, or its server does not answer. "
+            f"This ends after {self._patience:g} seconds."
+        )
+        timer = threading.Timer(SILENCE, self._tell, [sentence])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    @contextmanager
     def _translated(self) -> Iterator[None]:
         """Turn what the database raises into our own; its messages quote rows and addresses."""
         try:
             yield
         except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-            raise _failure(getattr(error, "orig", None) or error) from None
+            _raise_alone(failure(getattr(error, "orig", None) or error))
+
+
+def _raise_alone(error: LedgerError) -> NoReturn:
+    """Raise an error that does not carry along, as its context, what the database raised."""
+    try:
+        raise error from None
+    finally:
+        error.__context__ = None
 
 
 # hide_parameters: no error of SQLAlchemy's own is to hold what was being written.
@@ -231,38 +289,3 @@ def _postgres(url: str, patience: float) -> sa.Engine:
         hide_parameters=True,
         isolation_level="READ COMMITTED",
     )
-
-
-_SQLITE_REASONS: dict[str, tuple[type[LedgerError], str]] = {
-    "SQLITE_BUSY": (LedgerUnavailableError, "it is locked by another process"),
-    "SQLITE_LOCKED": (LedgerUnavailableError, "it is locked by another process"),
-    "SQLITE_FULL": (LedgerUnavailableError, "the disk is full"),
-    "SQLITE_READONLY": (LedgerUnavailableError, "it is read-only"),
-    "SQLITE_CANTOPEN": (LedgerUnavailableError, "the file cannot be opened"),
-    "SQLITE_PERM": (LedgerUnavailableError, "the file cannot be opened"),
-    "SQLITE_IOERR": (LedgerUnavailableError, "the disk is full or failed"),
-    "SQLITE_NOTADB": (LedgerError, "the file is no ledger"),
-    "SQLITE_ERROR": (LedgerError, "the file is no ledger"),
-    "SQLITE_CORRUPT": (LedgerUnavailableError, "the file is damaged"),
-}
-_POSTGRES_REASONS: dict[str, tuple[type[LedgerError], str]] = {
-    "08": (LedgerUnavailableError, "the connection was lost"),
-    "28": (LedgerUnavailableError, "the server refused the login"),
-    "3D": (LedgerError, "there is no such database"),
-    "42": (LedgerError, "there is no ledger, or this login may not use it"),
-    "53": (LedgerUnavailableError, "the server has too little memory, disk or connections left"),
-    "55": (LedgerUnavailableError, "it is locked by another process"),
-    "57": (LedgerUnavailableError, "the connection was lost"),
-}
-
-
-def _failure(error: BaseException) -> LedgerError:
-    kind: type[LedgerError] = LedgerUnavailableError
-    reason = "the connection was lost or cannot be made"
-    if isinstance(error, sqlite3.Error):
-        name = "_".join((getattr(error, "sqlite_errorname", None) or "").split("_")[:2])
-        kind, reason = _SQLITE_REASONS.get(name, (kind, "SQLite failed"))
-    elif state := getattr(error, "sqlstate", None):
-        failed = (kind, f"the server failed (SQLSTATE {state})")
-        kind, reason = _POSTGRES_REASONS.get(state[:2], failed)
-    return kind(f"the ledger cannot be used: {reason}")

@@ -8,19 +8,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from headcount.errors import SourceError, VerificationError
 from headcount.ledger.entries import canonical
-from headcount.release import Release, release_of_table
-from headcount.sources.files import matching
+from headcount.ledger.names import state
+from headcount.release import Release, metadata_of, release_of_table
 from headcount.writers.plain import plain_rows
 
 #: What a question consists of, as it stands in the ledger.
 Asked = Mapping[str, Any]
-
-# The parts of an address that say where, and not who may.
-_PUBLIC_PARAMETERS = ("host", "port", "dbname", "user")
 
 
 def fingerprint(release: Release) -> str:
@@ -46,15 +42,26 @@ def fingerprint_of_file(path: Path) -> str:
         raise SourceError(f"there is no file {str(path)!r}")
     try:
         if ending == ".json":
-            return _fingerprint(json.loads(path.read_bytes()))
+            return _fingerprint(json.loads(path.read_bytes(), object_pairs_hook=_no_key_twice))
         import pyarrow.parquet as pq
 
-        return fingerprint(release_of_table(pq.read_table(path)))
+        release = release_of_table(pq.read_table(path))
+        if release.table.schema.metadata != metadata_of(release.guarantee):
+            raise ValueError("it says more than its release")
+        return fingerprint(release)
     except OSError as error:
         why = error.strerror or "it cannot be read"
     except Exception:  # whatever is wrong with it
         why = "it is no release that headcount wrote"
     raise VerificationError(f"cannot check {str(path)!r}: {why}")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object of which other programs may read another value than this one."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def to_bytes(release: Release) -> bytes:
@@ -75,24 +82,9 @@ def from_bytes(content: bytes) -> Release:
         return release_of_table(reader.read_all())
 
 
-def public_name(source: object) -> str:
-    """Return the name of a source, without a password that may stand in it."""
-    if not isinstance(source, str | os.PathLike):
-        return f"a table in memory ({type(source).__name__})"
-    name = str(source)
-    if "://" not in name:
-        return name
-    try:
-        parts = urlsplit(name)
-        user, at, host = parts.netloc.rpartition("@")
-        given = parse_qsl(parts.query)
-    except ValueError:
-        return f"{name.partition('://')[0]}://…"
-    query = urlencode([(key, value) for key, value in given if key in _PUBLIC_PARAMETERS])
-    return urlunsplit((parts.scheme, user.partition(":")[0] + at + host, parts.path, query, ""))
-
-
-def question(key: bytes, dataset: str, asked: Asked, source: object) -> str | None:
+def question(
+    key: bytes, dataset: str, asked: Asked, source: object, read_with: object
+) -> str | None:
     """Return what a question is known by; None if it cannot be known again.
 
     A keyed hash: the sizes and times of files go into it, and those depend on private data. The
@@ -100,24 +92,8 @@ def question(key: bytes, dataset: str, asked: Asked, source: object) -> str | No
     """
     if not isinstance(source, str | os.PathLike):
         return None  # a table in memory has no name
-    name = str(source)
-    data: object = public_name(name)
-    if "://" not in name:
-        try:
-            data = [_state(path) for path in _files(name)]
-        except (OSError, SourceError):
-            return None  # what is wrong with it is said where it is opened
-    known = {**asked, "source": data, "dataset": dataset}
+    data = state(str(source))
+    if data is None:
+        return None
+    known = {**asked, "source": data, "dataset": dataset, "read with": read_with}
     return hmac.new(key, canonical(known).encode(), hashlib.sha256).hexdigest()
-
-
-def _files(name: str) -> list[Path]:
-    path = Path(name).expanduser()
-    if path.is_dir():  # a lake folder
-        return sorted(file for file in path.rglob("*") if file.is_file())
-    return matching(name)[1]
-
-
-def _state(path: Path) -> list[object]:
-    found = path.stat()
-    return [str(path.resolve()), found.st_size, found.st_mtime_ns]

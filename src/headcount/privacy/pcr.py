@@ -91,7 +91,7 @@ def private_count_release(
         if most_picks == 0:
             break
         levels_run += 1
-        on_step(f"choosing and measuring items, level {levels_run}")
+        on_step("choosing and measuring items")  # not which level, which is an outcome
         privacy_filter.reserve(level.most(most_picks))
         outcome = race(level, candidates, alive, most_picks, entropy)
         items = outcome.picked

@@ -129,7 +129,7 @@ def _search(
     asked: list[tuple[int, float]] = []
     low, high = -1, len(options) - 1
     while low < high and len(asked) < SEARCH_STEPS:
-        on_step(f"looking how far to go, step {len(asked) + 1}")
+        on_step("looking how far to go")
         # The largest is tried first: with one item per user nobody exceeds the ration.
         middle = (low + high + 1) // 2 if asked else high
         loss = asking.lost(beliefs, sigmas, options[middle], ration, rho / SEARCH_STEPS)

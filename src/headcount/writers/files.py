@@ -13,7 +13,8 @@ class AtomicFile:
     """A file that appears under its name only when it is complete.
 
     Entering finds out that the place can be written to, before any work is done. Leaving
-    without `commit` removes every trace. The file that it must be ``unlike`` is not replaced.
+    without `commit` removes every trace. The file that it must be ``unlike`` is not replaced,
+    and no SQLite database is: it may be a ledger.
     """
 
     def __init__(self, path: Path, unlike: str | None = None) -> None:
@@ -34,6 +35,8 @@ class AtomicFile:
             raise OutputError("the output would replace the source; name another file")
         if there and not self._path.is_file():
             raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
+        if there and _is_database(self._path):
+            raise OutputError(f"{str(self._path)!r} is a database, perhaps a ledger; name another")
         try:
             handle, name = tempfile.mkstemp(prefix=".headcount-", dir=folder)
         except OSError as error:
@@ -65,6 +68,14 @@ class AtomicFile:
     ) -> None:
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:  # it is not ours to read
+        return False
 
 
 def _umask() -> int:

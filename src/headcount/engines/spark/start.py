@@ -30,8 +30,12 @@ _CONF = {
     "spark.sql.session.timeZone": "UTC",
 }
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-# Spark's own idea of a setting whose value is a secret.
-_SECRET = re.compile(r"secret|password|token|access[.]?key|credential", re.IGNORECASE)
+# What Java needs when it is started. The arguments of a process can be read by all users of the
+# machine, and any other setting may hold a secret.
+_ARGUMENTS = re.compile(
+    r"spark[.](master|app[.]name|log[.]level|local[.]dir|ui[.]\w+|driver[.](memory|cores|host|port"
+    r"|bindAddress|extra\w+)|jars([.]\w+)*|submit[.]\w+|archives|files)"
+)
 # What shows tracebacks shows what Spark prints, too. Either may quote data.
 _UNSAFE = "HEADCOUNT_UNSAFE_TRACEBACK"
 _SECONDS_TO_END = 10
@@ -84,7 +88,7 @@ def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
         conf.set(key, value)
-        if not _SECRET.search(key):  # the arguments of a process can be read by all users
+        if _ARGUMENTS.fullmatch(key):
             open_arguments.set(key, value)
 
     def start() -> Any:  # noqa: ANN401

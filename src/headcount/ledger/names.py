@@ -1,0 +1,99 @@
+"""What a source is called in the ledger, where no password may ever stand, and known by."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from headcount.errors import SourceError
+from headcount.sources.files import matching
+
+_ADDRESS = re.compile(r"(\w[\w+.-]*)://")
+_POSTGRES = ("postgres", "postgresql")
+# Spark's own idea of a setting whose value is a secret, which fits PostgreSQL's as well.
+SECRET = re.compile(r"secret|password|passfile|token|access[.]?key|credential", re.IGNORECASE)
+# A password with a / in it is taken for a port and the name of a database.
+_PUBLIC = {"user": r"[^@:/?#=]+", "host": r"[^@:?#=]+", "port": r"[\d,]+", "dbname": r"[^@:/?#=]+"}
+
+
+def public_name(source: object) -> str:
+    """Return the name of a source as it may be written down: nothing that may hold a password."""
+    if not isinstance(source, str | os.PathLike):
+        return f"a table in memory ({type(source).__name__})"
+    name = str(source)
+    address = _ADDRESS.match(name)
+    if address is None:
+        return name if _are_files(name) else "(not understood)"
+    hidden = f"{address[1]}://…"
+    if address[1] in _POSTGRES:
+        return _public_postgres(name) or hidden
+    if "@" in name:
+        return hidden
+    try:
+        parts = urlsplit(name)
+    except ValueError:
+        return hidden
+    return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+
+def state(name: str) -> object:
+    """Return what tells a source from others, and from what it was before, as far as is seen.
+
+    It has all of an address but its secrets, and of files their paths, sizes and times of
+    change: it may depend on private data, and is None if the source cannot be known again.
+
+    Raises:
+        SourceError: there is no such file.
+    """
+    address = _ADDRESS.match(name)
+    try:
+        if address is None:
+            return [_state(path) for path in _files(name)]
+    except OSError:
+        return None  # what is wrong with it is said where it is opened
+    if address[1] in _POSTGRES:
+        return without_secrets(_parameters(name)) or None
+    return None if "@" in name else name
+
+
+def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings whose values are no secrets."""
+    return {key: value for key, value in settings.items() if not SECRET.search(key)}
+
+
+def _public_postgres(name: str) -> str | None:
+    found = _parameters(name)
+    parts = {key: found[key] for key in _PUBLIC if key in found}
+    if not parts or not all(re.fullmatch(_PUBLIC[key], value) for key, value in parts.items()):
+        return None
+    user, host, port, database = (quote(parts.get(key, ""), safe=",") for key in _PUBLIC)
+    return f"postgres://{user and user + '@'}{host}{port and ':' + port}/{database}"
+
+
+def _parameters(name: str) -> dict[str, str]:
+    try:
+        from psycopg.conninfo import conninfo_to_dict
+
+        return {key: str(value) for key, value in conninfo_to_dict(name).items()}
+    except Exception:  # no such package, or no such address; it is said where it is opened
+        return {}
+
+
+def _are_files(name: str) -> bool:
+    try:
+        return bool(_files(name))
+    except (OSError, SourceError, ValueError):
+        return False
+
+
+def _files(name: str) -> list[Path]:
+    path = Path(name).expanduser()
+    if path.is_dir():  # a lake folder
+        return sorted(file for file in path.rglob("*") if file.is_file())
+    return matching(name)[1]
+
+
+def _state(path: Path) -> list[object]:
+    found = path.stat()
+    return [str(path.resolve()), found.st_size, found.st_mtime_ns]

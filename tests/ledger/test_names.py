@@ -1,0 +1,78 @@
+"""No secret of a source's address stands in a ledger, and none makes another question."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import headcount as hc
+from headcount.ledger.names import public_name, state
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "postgres://ann:hunter2@localhost/shop",
+        "postgres://ann:hunter2#x@localhost/shop",
+        "postgres://ann:x?hunter2@localhost/shop",
+        "postgres://ann:x/hunter2@localhost/shop",
+        "postgres://ann:12/hunter2@localhost/shop",
+        "postgres://ann:hunter2/x@localhost/shop",
+        "postgres://ann@localhost/shop?password=hunter2",
+        "postgres://ann@localhost/shop?sslpassword=hunter2",
+        "postgres://localhost/?dbname=postgres%3A//ann:hunter2@localhost/shop",
+        "postgres://ann:hunter2@:x/shop",
+        "postgresql://[ann:hunter2@localhost/shop",
+        "jdbc:postgresql://ann:hunter2@localhost/shop",
+        "host=localhost password=hunter2",
+        Path("postgres://ann:hunter2@localhost/shop"),
+        "s3a://key:hunter2@bucket/events",
+        "s3a://bucket/events?token=hunter2",
+        "mysql://[hunter2@x",
+        "no such file hunter2\0",
+    ],
+)
+def test_no_password_is_in_a_name(name, tmp_path):
+    assert SECRET not in public_name(name)
+    ledger = hc.Ledger(tmp_path / "budget.db")
+    ledger.init("shop", budget=hc.Budget(rho=1))
+    options = {"user": "u", "item": "q", "budget": hc.Budget(rho=0.1), "table": "t"}
+    with pytest.raises(hc.HeadcountError):
+        hc.release(name, ledger=ledger, dataset="shop", **options)
+    assert SECRET.encode() not in (tmp_path / "budget.db").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("postgresql://ann@db.example.org:5432/shop", "postgres://ann@db.example.org:5432/shop"),
+        ("postgres:///shop?host=/run/pg", "postgres://%2Frun%2Fpg/shop"),
+        ("spark://localhost:7077", "spark://localhost:7077"),
+        ("spark://ann:hunter2@localhost:7077", "spark://…"),
+        ("s3a://bucket/events", "s3a://bucket/events"),
+        ("postgres://ann@h/shop?options=-csearch_path%3Dx", "postgres://ann@h/shop"),
+        (__file__, "(not understood)"),  # there, and of no kind that is read
+        (pa.table({}), "a table in memory (Table)"),
+    ],
+)
+def test_a_name_says_where(name, shown):
+    assert public_name(name) == shown
+
+
+def test_what_is_not_there_is_refused_before_anything_is_reserved(tmp_path):
+    ledger = hc.Ledger(tmp_path / "budget.db")
+    ledger.init("shop", budget=hc.Budget(rho=1))
+    budget = hc.Budget(rho=0.1)
+    with pytest.raises(hc.SourceError, match="there is no file"):
+        hc.release("none.csv", user="u", item="q", budget=budget, ledger=ledger, dataset="shop")
+    assert len(ledger.log()) == 1
+
+
+def test_everything_but_the_password_makes_another_question():
+    one = state("postgres://ann:hunter2@h/shop")
+    assert one == state("postgres://ann:other@h/shop")
+    assert one != state("postgres://ann@h/shop?options=-csearch_path%3Dx")
+    assert one != state("postgres://bob@h/shop")
+    assert state("postgres://ann:x/y@h/shop?z") is None
