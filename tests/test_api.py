@@ -131,11 +131,11 @@ def test_counts_as_numpy_integers():
 
 def test_an_empty_histogram_is_a_histogram():
     small = headcount.Budget(rho=0.01)
-    empty = headcount.release_counts({}, budget=small)
+    empty = headcount.release_counts({}, budget=small, candidates=10_000)
     for counts in ({"a": 1}, {"a": 0}, {None: 5}, pa.table({"item": ["a"], "count": [None]})):
         if isinstance(counts, pa.Table):
             counts = counts.set_column(1, "count", counts["count"].cast(pa.int64()))
-        other = headcount.release_counts(counts, budget=small)
+        other = headcount.release_counts(counts, budget=small, candidates=10_000)
         assert other.table.schema == empty.table.schema
         assert (len(other), other.guarantee) == (0, empty.guarantee)
 

@@ -107,7 +107,7 @@ def release(
             run = how.prepare(events, user, items, entropy, progress)
         made = run()
     guarantee = Guarantee.of(
-        budget, method=method, private=entropy.private, rows_stay_apart=events.rows_stay_apart
+        budget, method=how.name, private=entropy.private, rows_stay_apart=events.rows_stay_apart
     )
     return charge.settled(build_release(made, guarantee, columns))
 
@@ -150,6 +150,8 @@ def release_counts(
     """
     if method in METHODS and method not in ON_HISTOGRAMS:
         raise SettingsError(f"the method {method} needs events, not a histogram of counts")
+    if method == "auto":
+        method = "pcr"  # without events there is nothing to choose from
     how = Method.of(method, budget, relative_error, candidates)
     _check_columns(columns)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
@@ -169,7 +171,7 @@ def release_counts(
         items = _listed(item)
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, how.settings.k_bar + 1)
-    guarantee = Guarantee.of(budget, method=method, private=entropy.private, rows_stay_apart=True)
+    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, rows_stay_apart=True)
     made = how.on_histogram(top, minimum - 1, entropy, progress)
     return charge.settled(build_release(made, guarantee, columns))
 

@@ -25,7 +25,8 @@ def test_it_compares_and_says_that_it_is_not_private(headcount, parquet):
     assert ran.err.startswith("NOT PRIVATE: unsafe diagnostics")
     methods = [line.split()[0] for line in ran.out.splitlines()[3:]]
     assert methods == [
-        "pcr-paper", "pcr", "plume-95", "plume-95-threshold", "plume-99", "plume-99-threshold",
+        "pcr-paper", "pcr", "rationed", "auto",
+        "plume-95", "plume-95-threshold", "plume-99", "plume-99-threshold",
         "gaussian-threshold", "laplace-threshold",
     ]  # fmt: skip
     assert CANARY_ITEM not in ran.out + ran.err
@@ -36,7 +37,7 @@ def test_it_compares_and_says_that_it_is_not_private(headcount, parquet):
 def test_the_budgets_are_the_papers_unless_given(headcount, parquet):
     ran = headcount("compare", parquet, *OWNED[:4], "--trials", 1, "--i-own-this-data")
     assert [line.split()[1] for line in ran.out.splitlines()[3:]] == (
-        ["0.1"] * 8 + ["0.5"] * 8 + ["1"] * 8
+        ["0.1"] * 10 + ["0.5"] * 10 + ["1"] * 10
     )
 
 

@@ -20,7 +20,16 @@ def ledger(headcount, tmp_path):
 def charged(headcount, parquet, ledger):
     def run(*options):
         return headcount(
-            "release", parquet, *ASK, "--ledger", ledger, "--dataset", "shop", *options
+            "release",
+            parquet,
+            *ASK,
+            "--method",
+            "pcr",
+            "--ledger",
+            ledger,
+            "--dataset",
+            "shop",
+            *options,
         )
 
     return run

@@ -104,5 +104,5 @@ def test_a_release_says_what_it_does(on_terminal, monkeypatch, parquet):
     assert said[:3] == [
         "opening the source",
         "counting distinct users per item",
-        "choosing and measuring items",
+        "gathering who has what",
     ]

@@ -108,7 +108,7 @@ def test_an_interrupt_in_a_command(headcount, parquet, tmp_path, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("headcount.api.private_count_release", interrupted)
+    monkeypatch.setattr("headcount.methods.release_automatically", interrupted)
     args = ["--user", "uid", "--item", "item", "--rho", "1", "--output", tmp_path / "o.csv"]
     ran = headcount("release", parquet, *args)
     assert (ran.code, ran.out, ran.err) == (130, "", "\nheadcount: interrupted\n")

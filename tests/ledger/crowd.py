@@ -20,13 +20,13 @@ from pathlib import Path
 import pyarrow as pa
 
 import headcount as hc
-from headcount.api import _release_top
 from headcount.histogram import TopCounts
 from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
 from headcount.ledger.stored import fingerprint_of_file, to_bytes
+from headcount.methods import Method
 from headcount.privacy.entropy import OsEntropy
-from headcount.privacy.settings import Settings
+from headcount.release import build_release
 from headcount.writers import AtomicFile, render
 
 WORKERS = 4
@@ -62,10 +62,9 @@ def run(charge):
     guarantee = hc.Guarantee.of(BUDGET, method="pcr", private=True, rows_stay_apart=True)
     counts = pa.chunked_array([pa.array([4000, 1500])])
     top = TopCounts(items=pa.table({"item": ["bread", "milk"]}), counts=counts)
-    made = _release_top(
-        top, 0, Settings(k_bar=50), BUDGET, OsEntropy(), guarantee, lambda said: None
-    )
-    return charge.settled(made)
+    how = Method.of("pcr", BUDGET, None, 50)
+    made = how.on_histogram(top, 0, OsEntropy(), lambda said: None)
+    return charge.settled(build_release(made, guarantee))
 
 
 def release_for_ever(where, folder, name):

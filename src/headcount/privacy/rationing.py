@@ -34,7 +34,7 @@ LOSS, LARGEST_LOSS = 0.5, 0.2
 #: The powers that are tried for how a loss grows with the number of items.
 POWERS = [0.25 * step for step in range(2, 25)]
 #: How far the loss found by the search is believed, and how far off it may be after that.
-LOSS_BELIEVED, LOSS_ERROR = 0.75, 0.02
+LOSS_BELIEVED, LOSS_ERROR = 0.75, 0.027
 #: No single item takes more than this part of a ration.
 LARGEST_PART = 0.95
 #: σ comes in steps of this, so that items share samplers.
