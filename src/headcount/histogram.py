@@ -84,7 +84,7 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     count = unlike("count", items)
     _, pairs = distinct_pairs(events, user, items, events.engine.user_key)
     counted = pairs.group_by(items).agg(**{count: ibis._.count()})
-    return _run_top(events, counted, items, count, limit)
+    return highest(events, counted, items, count, limit)
 
 
 def distinct_pairs(
@@ -138,7 +138,7 @@ def top_of_histogram(
             raise SourceError(f"this is no histogram of distinct users: {says}")
     top = kept.filter(kept[number] >= minimum)
     top = top.mutate(**{number: top[number].cast("int64")})
-    return _run_top(histogram, top, items, number, limit)
+    return highest(histogram, top, items, number, limit)
 
 
 def table_of(counts: Mapping[Any, int]) -> "pa.Table":
@@ -155,13 +155,14 @@ def table_of(counts: Mapping[Any, int]) -> "pa.Table":
     return pa.table({"item": items, "count": pa.array(map(int, counts.values()), pa.int64())})
 
 
-def _run_top(
+def highest(
     events: Events,
     counted: Any,  # noqa: ANN401 (Ibis has no types)
     items: Sequence[str],
     count: str,
     limit: int,
 ) -> TopCounts:
+    """Return the highest counts of a table of items and counts, and no more than ``limit``."""
     import ibis
 
     # Ties are broken by the items themselves; any rule is safe.

@@ -25,7 +25,7 @@ from headcount.privacy.filter import Cost, PrivacyFilter
 from headcount.privacy.pcr import ReleasedCounts, private_count_release
 from headcount.privacy.rationed import RationedCounts, rationed_release
 from headcount.privacy.schedule import delta_star, levels
-from headcount.privacy.settings import Settings, settings_for
+from headcount.privacy.settings import PRESETS, Settings, settings_for
 from headcount.privacy.thresholding import Thresholding, threshold_release
 from headcount.sources.open import Events
 
@@ -118,15 +118,15 @@ class Method:
             progress("counting users per item, so many items of each")
             counts = bounded_counts(events, user, items, how.max_items_per_user, how.looked_at)
             return partial(self._threshold, how, counts, entropy, progress)
-        if self.name != "rationed":
+        if self.name in PRESETS:
             progress("counting distinct users per item")
             top = count_distinct_users(events, user, items, self.settings.k_bar + 1)
-            if self.name != "auto":
-                return partial(self.on_histogram, top, 0, entropy, progress)
+            return partial(self.on_histogram, top, 0, entropy, progress)
         progress("gathering who has what")
         population = EnginePopulation(events, user, items)
         if self.name == "rationed":
             return partial(self._rationed, population, entropy, progress)
+        top = population.top_counts(self.settings.k_bar + 1)  # one snapshot for both mechanisms
         return partial(self._auto, top, population, entropy, progress)
 
     def on_histogram(

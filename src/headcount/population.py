@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
-from headcount.histogram import unlike
+from headcount.histogram import TopCounts, highest, unlike
 from headcount.passes import Passes
 from headcount.privacy.population import GRID, RATION, Integers
 from headcount.sources.open import Events
@@ -25,6 +25,7 @@ class EnginePopulation:
     """Who has what in some events, as `headcount.privacy.population.Population` asks it."""
 
     def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
+        self._events = events
         self._passes = passes = Passes(events, user, items)
         self._user = passes.user
         # None of these may be the name of an item column, which would take its place in a join.
@@ -37,6 +38,14 @@ class EnginePopulation:
         self._asked: pa.Table | None = None
         self._found: Expression | None = None
         self._names: pa.Table | None = None
+
+    def top_counts(self, limit: int) -> TopCounts:
+        """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
+        import ibis
+
+        items, count = self._passes.items, self._total
+        counted = self._passes.pairs.group_by(items).agg(**{count: ibis._.count().cast("int64")})
+        return highest(self._events, counted, items, count, limit)
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""

@@ -103,6 +103,6 @@ def test_a_release_says_what_it_does(on_terminal, monkeypatch, parquet):
     cli.main(args, standalone_mode=False)
     assert said[:3] == [
         "opening the source",
-        "counting distinct users per item",
         "gathering who has what",
+        "choosing a method",
     ]

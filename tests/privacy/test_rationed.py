@@ -81,7 +81,7 @@ def test_the_weights_of_a_user_have_norm_one(crowd, user, found, looked_at, most
 @given(crowds, someone, st.lists(sigmas, min_size=8, max_size=8), rhos)
 def test_a_user_moves_the_counts_within_the_ration(crowd, user, asked_for, rho):
     """Σ Δ²/(2·GRID²·σ²) ≤ ρ, in exact arithmetic."""
-    noise = np.maximum(np.array(asked_for), rationed._sigma_for(rho))
+    noise = np.maximum(np.array(asked_for), rationed.sigma_for(rho))
     costs = costs_of(noise, rho)
     one, two = (side.clipped_sums(costs) for side in neighbours(crowd, user, ITEMS))
     moved = zip((two - one).tolist(), noise.tolist(), strict=True)
@@ -118,14 +118,14 @@ def test_costs_are_rounded_up_and_never_capped(asked_for, rho):
 
 
 def test_costs_that_could_not_be_added_up_are_refused():
-    dear = np.full(2**23, rationed._sigma_for(Fraction(1, 2)))
+    dear = np.full(2**23, rationed.sigma_for(Fraction(1, 2)))
     with pytest.raises(ValueError, match="more of a user"):
         costs_of(dear, Fraction(1, 2) * Fraction(1 + 1e-12) ** -2)
 
 
 @given(crowds, someone, st.sets(st.sampled_from(ITEMS)), st.integers(1, 8 * GRID), rhos)
 def test_what_a_user_loses_is_clipped(crowd, user, among, most, rho):
-    costs = costs_of(np.full(8, 1.1 * rationed._sigma_for(rho)), rho)
+    costs = costs_of(np.full(8, 1.1 * rationed.sigma_for(rho)), rho)
     marked = np.isin(np.arange(8), list(among))
     one, two = (side.lost(costs, marked, most) for side in neighbours(crowd, user, ITEMS))
     assert 0 <= two - one <= most
@@ -180,7 +180,7 @@ def test_what_one_user_brings_is_released_with_probability_delta(sigma, delta, m
 def test_the_threshold_at_the_real_constants():
     """Against scipy's tail, at the σ of a release; too low by 5 % it fails."""
     sigma, delta = (
-        float(math.ceil(rationed._sigma_for(Fraction(8, 100)) * UNIT)),
+        float(math.ceil(rationed.sigma_for(Fraction(8, 100)) * UNIT)),
         Fraction(1, 10**6),
     )
     looked_at = math.floor(LOOKED_AT * Fraction(sigma))

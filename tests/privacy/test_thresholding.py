@@ -14,11 +14,11 @@ from headcount.errors import BudgetError, BudgetExceededError, SettingsError
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import OsEntropy
 from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.gaussian import reach
 from headcount.privacy.thresholding import (
     ACCURATE,
     LARGEST_BOUND,
     Thresholding,
-    margin_above_looked_at,
     threshold_release,
 )
 from tests.privacy.stats import ALPHA, chi_square_p, false_failure, fits
@@ -37,8 +37,8 @@ def released(counts, how, budget=BUDGET, entropy=None):
 
 def tail(sigma, above):
     """P[X > above] of the discrete Gaussian, by its definition."""
-    reach = int(45 * sigma) + 45
-    weights = [math.exp(-((x / sigma) ** 2) / 2) for x in range(reach)]
+    far = int(45 * sigma) + 45
+    weights = [math.exp(-((x / sigma) ** 2) / 2) for x in range(far)]
     return math.fsum(weights[above + 1 :]) / (2 * math.fsum(weights) - weights[0])
 
 
@@ -64,7 +64,7 @@ def test_a_lower_threshold_would_be_too_low():
     """At some σ there is nothing to spare: without the last 1 or 2, δ does not hold."""
     too_low = 0
     for sigma in np.geomspace(0.2, 300, 60).tolist():
-        margin = margin_above_looked_at(sigma, Fraction(1, 10**6))
+        margin = reach(sigma, Fraction(1, 10**6))
         assert tail(sigma, margin) <= 1e-6
         if margin > 2:
             too_low += tail(sigma, margin - 2) > 1e-6

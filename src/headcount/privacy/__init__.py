@@ -8,6 +8,7 @@ Read it in this order, with the paper beside it:
     candidates   the k̄ items with the highest counts, and c
     race         all picks of one level (uses clocks)            race.md
     filter       asked before every step, never exceeded
+    gaussian     what noise costs, and how far it reaches
     look         counts at a few ranks, which choose k̄           look.md
     pcr          Private Count Release                           pcr.md
     estimate     counts estimated from all that it released      estimate.md

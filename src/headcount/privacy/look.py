@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.rounding import float_above
-from headcount.privacy.schedule import delta_star, measure_cost
+from headcount.privacy.gaussian import measure_cost, sigma_for
+from headcount.privacy.schedule import delta_star
 from headcount.privacy.settings import SIGMAS_WITHIN_TARGET, Settings
 
 #: What part of ρ the look may cost.
@@ -48,8 +48,8 @@ def counts_at_ranks(
     ranks = settings.ranks
     if not ranks:
         return {}
-    sigma = float_above(len(ranks) / (2 * SHARE * budget.rho_for_filter)) ** 0.5
-    cost = Cost(measure_cost(sigma) * len(ranks))
+    sigma = sigma_for(SHARE * budget.rho_for_filter, len(ranks))
+    cost = Cost(measure_cost(sigma, len(ranks)))
     privacy_filter.reserve(cost)
     true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
     noisy = entropy.discrete_gaussian(true, sigma)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
+from headcount.privacy.gaussian import measure_cost, reach, sigma_for
 from headcount.privacy.population import GRID, RATION, Integers, Population
 from headcount.privacy.rationing import LOSS, Beliefs, Found, Sizes, furthest
-from headcount.privacy.rounding import float_above
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
@@ -95,17 +94,17 @@ def rationed_release(
         return _nothing(asking.filter.spent)
     on_step("measuring roughly")
     rough = found.rough_counts()
-    noise = Beliefs.coarse_noise(rough, _sigma_for(COARSE * rho))
+    noise = Beliefs.coarse_noise(rough, sigma_for(COARSE * rho))
     coarse = asking.counts(noise, COARSE * rho)
     beliefs = Beliefs.from_coarse(found, rough, coarse, noise)
     ration = asking.filter.left.rho
-    if beliefs.all_fit(beliefs.sigmas(r, _sigma_for(ration)), float(ration)):
+    if beliefs.all_fit(beliefs.sigmas(r, sigma_for(ration)), float(ration)):
         # Nobody can lose anything, and there is something left for less noise.
         number, lost = found.number, None
-        sigmas = beliefs.fitted(beliefs.sigmas(r, _sigma_for(ration)), float(ration))
+        sigmas = beliefs.fitted(beliefs.sigmas(r, sigma_for(ration)), float(ration))
     else:
         ration -= SEARCH * rho
-        sigmas = beliefs.sigmas(r, _sigma_for(ration))
+        sigmas = beliefs.sigmas(r, sigma_for(ration))
         number, lost = _search(asking, beliefs, sigmas, r, ration, SEARCH * rho, on_step)
     on_step("counting")
     kept = beliefs.order[:number]
@@ -148,19 +147,19 @@ class Asking:
 
     def sizes(self, rho: Fraction) -> Sizes:
         """How many users have how many items that are not found: each user is in one bin."""
-        sigma = _sigma_for(rho)
-        with_cost = Cost(_gaussian_cost(1, sigma))
-        self.filter.reserve(with_cost)
+        sigma = sigma_for(rho)
+        cost = Cost(measure_cost(sigma))
+        self.filter.reserve(cost)
         at_least = self.population.sizes(Sizes.BOUNDS)
         bins = [a - b for a, b in zip(at_least, [*at_least[1:], 0], strict=True)]
         noisy = self.entropy.discrete_gaussian(bins, sigma)
-        self.filter.settle(with_cost)
+        self.filter.settle(cost)
         return Sizes(noisy, sigma)
 
     def discover(self, rho: Fraction, delta: Fraction) -> tuple[NDArray[np.float64], float]:
         """Find items whose noisy weight exceeds a threshold; return the weights and σ."""
-        sigma = float(math.ceil(_sigma_for(rho) * UNIT))
-        cost = Cost(_gaussian_cost(UNIT, sigma), delta)
+        sigma = float(math.ceil(sigma_for(rho) * UNIT))
+        cost = Cost(measure_cost(sigma, UNIT**2), delta)
         # At least 1, so that an item looked at is one that somebody gave weight to.
         looked_at = max(1, math.floor(LOOKED_AT * Fraction(sigma)))
         bound = threshold(sigma, looked_at, delta)
@@ -194,7 +193,7 @@ class Asking:
 
     def lost(
         self,
-        beliefs: "Beliefs",
+        beliefs: Beliefs,
         sigmas: NDArray[np.float64],
         number: int,
         ration: Fraction,
@@ -210,8 +209,8 @@ class Asking:
         among[rarest] = True
         # As much of one user as keeps the noise at two hundredths of the whole.
         most = max(1, min(rarest.size * GRID, int(mass * GRID / 50 * math.sqrt(2 * rho))))
-        sigma = float(math.ceil(most * _sigma_for(rho)))
-        cost = Cost(_gaussian_cost(most, sigma))
+        sigma = float(math.ceil(most * sigma_for(rho)))
+        cost = Cost(measure_cost(sigma, most**2))
         self.filter.reserve(cost)
         (noisy,) = self.entropy.discrete_gaussian([self.population.lost(costs, among, most)], sigma)
         self.filter.settle(cost)
@@ -222,22 +221,17 @@ def threshold(sigma: float, looked_at: int, delta: Fraction) -> int:
     """T: what a noisy weight must exceed, so that δ covers items that one user brings.
 
     At most ``MOST_ITEMS`` items are brought by one user, t of them with the weight
-    ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at``. P[X ≥ m] ≤ P[N ≥ m − 1] for
-    the discrete noise X and the continuous N (rationed.md).
+    ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at`` (rationed.md).
     """
-    normal = NormalDist()
-    highest = max(
-        math.isqrt(UNIT**2 // t) - sigma * normal.inv_cdf(float(delta / t) * (1 - 1e-9))
-        for t in range(1, MOST_ITEMS + 1)
-    )
-    return looked_at + math.ceil(highest * (1 + 1e-12)) + 1
+    brings = range(1, MOST_ITEMS + 1)
+    return looked_at + 1 + max(math.isqrt(UNIT**2 // t) + reach(sigma, delta / t) for t in brings)
 
 
 def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
     """Return what part of a ration of ρ each item takes of a user, rounded up; 0 if σ is ∞.
 
     Edge cases: an item that alone would exceed the ration is a mistake of the caller, who may
-    ask for no less noise than `_sigma_for` a whole ration; so are costs whose sum leaves 64 bits.
+    ask for no less noise than `sigma_for` a whole ration; so are costs whose sum leaves 64 bits.
     """
     share = RATION / (2 * rho)
     costs = {
@@ -250,17 +244,8 @@ def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
     return np.array(each, dtype=np.int64)
 
 
-def _sigma_for(rho: Fraction) -> float:
-    """σ of a question of sensitivity 1 for so much of ρ, rounded up a little."""
-    return math.sqrt(float_above(1 / (2 * rho))) * (1 + 1e-12)
-
-
-def _gaussian_cost(sensitivity: int, sigma: float) -> Fraction:
-    return Fraction(float_above(Fraction(sensitivity) ** 2 / (2 * Fraction(sigma) ** 2)))
-
-
 def _released(
-    beliefs: "Beliefs",
+    beliefs: Beliefs,
     kept: Integers,
     measured: NDArray[np.float64],
     sigmas: NDArray[np.float64],

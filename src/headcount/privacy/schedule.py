@@ -8,6 +8,7 @@ from fractions import Fraction
 from headcount.errors import BudgetError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
+from headcount.privacy.gaussian import measure_cost
 from headcount.privacy.rounding import float_above, log_above
 from headcount.privacy.settings import SIGMAS_WITHIN_TARGET, Charging, Settings
 
@@ -69,11 +70,6 @@ class Level:
 def pick_cost(epsilon: float) -> Fraction:
     """ρ of one pick: ε-bounded range, hence ε²/8 (Durfee & Rogers 2019), rounded up."""
     return Fraction(float_above(Fraction(epsilon) ** 2 / 8))
-
-
-def measure_cost(sigma: float) -> Fraction:
-    """ρ of one count with discrete Gaussian noise: 1/(2σ²) (Canonne et al. 2020), rounded up."""
-    return Fraction(float_above(1 / (2 * Fraction(sigma) ** 2)))
 
 
 def number_of_levels(settings: Settings, budget: Budget) -> int:

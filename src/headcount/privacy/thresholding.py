@@ -6,8 +6,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +15,7 @@ from headcount.privacy.budget import Budget
 from headcount.privacy.candidates import LARGEST_COUNT
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.rounding import float_above
-from headcount.privacy.schedule import measure_cost
+from headcount.privacy.gaussian import measure_cost, reach, sigma_for
 
 #: What part of the target error σ may be at the threshold: 91 % of such counts are within it.
 ACCURATE = 0.58
@@ -52,11 +49,10 @@ class Thresholding:
     def of(cls, max_items_per_user: int | None, r: float, budget: Budget) -> "Thresholding":
         """Derive σ and T: public formulas (thresholding.md)."""
         most = _checked(max_items_per_user)
-        variance = most / (2 * budget.rho_for_filter)
-        if variance > _LARGEST_SIGMA**2:
+        if most / (2 * budget.rho_for_filter) > _LARGEST_SIGMA**2:
             raise BudgetError("this budget is too small for the method threshold")
-        sigma = math.sqrt(float_above(variance)) * (1 + 1e-12)
-        margin = margin_above_looked_at(sigma, budget.delta_selection / most)
+        sigma = sigma_for(budget.rho_for_filter, most)
+        margin = reach(sigma, budget.delta_selection / most)
         bound = max(1 + margin, math.ceil(sigma / (ACCURATE * r)))
         return cls(
             max_items_per_user=most,
@@ -64,7 +60,7 @@ class Thresholding:
             sigma=sigma,
             threshold=bound,
             looked_at=min(bound - margin, LARGEST_COUNT),
-            cost=Cost(most * measure_cost(sigma), budget.delta_selection),
+            cost=Cost(measure_cost(sigma, most), budget.delta_selection),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -121,16 +117,6 @@ def threshold_release(
     privacy_filter.settle(how.cost)
     positions = np.flatnonzero(noisy > how.threshold)
     return ThresholdedCounts(positions, noisy[positions], privacy_filter.spent)
-
-
-def margin_above_looked_at(sigma: float, delta: Fraction) -> int:
-    """Return a whole m with P[X > m] ≤ δ for discrete Gaussian noise X.
-
-    P[X ≥ m + 1] ≤ P[N ≥ m] for the continuous N (thresholding.md), and m is rounded up. The
-    quantile is taken at δ, not at 1 − δ, which would lose its digits.
-    """
-    quantile = -NormalDist().inv_cdf(float(delta) * (1 - 1e-9))
-    return max(1, math.ceil(sigma * quantile * (1 + 1e-12)))
 
 
 def _checked(most: int | None) -> int:

@@ -1,0 +1,49 @@
+"""What is chosen from noisy answers: how far to go, and how much noise where all of it fits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headcount.privacy.rationing import Beliefs, Sizes, furthest
+
+
+@given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=50), st.floats(1e-3, 1e3))
+def test_where_all_fits_a_user_with_everything_takes_the_whole_ration(sigmas, ration):
+    sigmas = np.array(sigmas)
+    fitted = Beliefs.fitted(sigmas, ration)
+    taken = (1 / (2 * fitted**2)).sum()
+    assert taken < ration
+    assert taken == pytest.approx(ration, rel=1e-6)
+    assert np.allclose(fitted / sigmas, (fitted / sigmas)[0])
+    assert Beliefs.all_fit(sigmas, ration) == ((1 / (2 * sigmas**2)).sum() < ration)
+
+
+OPTIONS = [10, 20, 40, 80, 160]
+
+
+@given(st.sampled_from([0.5, 1.0, 2.0, 4.0]), st.floats(0.06, 0.5))
+def test_a_loss_that_is_a_power_is_followed_to_where_it_is_put_up_with(power, whole):
+    asked = [(number, whole * (number / 160) ** power) for number in (160, 40, 80)]
+    number, lost = furthest(asked, OPTIONS, 0.05)
+    expected = max(10, 160 * (0.05 / whole) ** (1 / power))
+    assert number == pytest.approx(expected, abs=1)
+    assert lost == 0.05
+
+
+def test_without_a_loss_all_items_are_counted():
+    assert furthest([(160, -0.03)], OPTIONS, 0.05) == (160, 0.0)
+    assert furthest([(160, 0.02)], OPTIONS, 0.05) == (160, pytest.approx(0.02))
+
+
+def test_one_answer_does_not_decide_against_the_others():
+    fair = [(160, 0.2), (40, 0.01), (80, 0.05)]
+    with_an_odd_one = [*fair, (20, 0.06)]
+    assert furthest(with_an_odd_one, OPTIONS, 0.05)[0] > 40
+
+
+def test_noise_alone_makes_up_no_users():
+    noise = [4 * (-1) ** n * 10 for n in range(len(Sizes.BOUNDS))]
+    sizes = Sizes(noise, sigma=10.0)
+    assert not sizes.users.any()
+    assert sizes.count_per_weight() == 1
