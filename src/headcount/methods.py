@@ -118,7 +118,8 @@ class Method:
             progress("counting users per item, so many items of each")
             counts = bounded_counts(events, user, items, how.max_items_per_user, how.looked_at)
             return partial(self._threshold, how, counts, entropy, progress)
-        if self.name in PRESETS:
+        one_pass = self.name == "auto" and not events.engine.several_passes
+        if self.name in PRESETS or one_pass:
             progress("counting distinct users per item")
             top = count_distinct_users(events, user, items, self.settings.k_bar + 1)
             return partial(self.on_histogram, top, 0, entropy, progress)

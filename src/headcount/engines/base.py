@@ -31,6 +31,11 @@ class Engine:
         self.session = session
 
     @property
+    def several_passes(self) -> bool:
+        """Whether rows can be kept between passes, here and with the rights that there are."""
+        return False
+
+    @property
     def name(self) -> str:
         """The engine's name, as Ibis calls it."""
         return str(self.backend.name)

@@ -35,6 +35,8 @@ class Polars(Engine):
     sums of integers begin again below 0 where they grow too large.
     """
 
+    several_passes = True
+
     def exactly(self, column: Expression) -> Expression:
         """Return a column whose values are equal only if they look the same."""
         kind = column.type()

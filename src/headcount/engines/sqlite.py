@@ -35,6 +35,8 @@ def connect(session: Session, file: Path) -> Any:  # noqa: ANN401 (Ibis has no t
 class SQLite(Engine):
     """SQLite. A column may be declared COLLATE NOCASE or RTRIM, which would merge items."""
 
+    several_passes = True
+
     compares_bytes = False
     has_nan = False  # it stores NULL instead
 

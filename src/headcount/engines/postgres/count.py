@@ -104,6 +104,18 @@ class Postgres(Engine):
 
         return hashtextextended(concat_ws(",", left, right), 0)
 
+    @property
+    def several_passes(self) -> bool:
+        """Whether this login may make temporary tables: not on a replica, which is only read."""
+        asked = (
+            "SELECT has_database_privilege(current_database(), 'TEMPORARY') "
+            "AND current_setting('transaction_read_only') = 'off'"
+        )
+        row = translated(
+            lambda: self.backend.con.execute(asked).fetchone(), "cannot ask for rights"
+        )
+        return bool(row[0])
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name, select = self.scratch_name(), self.compiled(query)
