@@ -75,8 +75,7 @@ class Spark(Engine):
     def several_passes(self) -> bool:
         """Whether a sum that is too large is an error, and blocks can be dropped afterwards."""
         spark = self.backend._session
-        connected = "connect" in type(spark).__module__  # has no Java session to drop them
-        return not connected and spark.conf.get(_ANSI) == "true"
+        return not _is_remote(spark) and spark.conf.get(_ANSI) == "true"
 
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query and keep its rows on the executors, without how they were made.
