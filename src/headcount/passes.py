@@ -59,6 +59,16 @@ class Passes:
         """Run a query once and keep its rows on the engine until the session ends."""
         return self._engine.materialise(query, "the events cannot be aggregated")
 
+    def numbered(self, columns: Sequence[str], number: str, count: str) -> Expression:
+        """Keep a table of what stands in some columns, each with a number and its count of pairs.
+
+        Numbers are whole and all different; which they are is up to the engine.
+        """
+        import ibis
+
+        each = self.pairs.group_by(columns).agg(**{count: ibis._.count().cast("int64")})
+        return self.keep(each.mutate(**{number: self._engine.row_numbers()}))
+
     def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
         """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
 

@@ -1,7 +1,7 @@
 """The population of a rationed release, held by the engine that holds the events.
 
-Every question is one pass over the distinct pairs of users and items, joined with a small public
-table; what comes back is one number per item, or one number.
+Users and items are numbered once, and every question is one pass over pairs of numbers, joined with
+a small public table; what comes back is one number per item, or one number.
 """
 
 from collections.abc import Sequence
@@ -27,28 +27,29 @@ class EnginePopulation:
     def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
         self._events = events
         self._passes = passes = Passes(events, user, items)
-        self._user = passes.user
-        # None of these may be the name of an item column, which would take its place in a join.
-        names = ("weight", "total", "place", "cost", "counted")
-        self._weight, self._total, self._place, self._cost, self._counted = (
-            unlike(name, items) for name in names
-        )
-        self._open = passes.pairs
-        self._sizes = self._items_per_user()
+        # None may be the name of an item column, which would take its place in a join.
+        names = ("thing", "users", "person", "number")
+        self._thing, self._users, person, number = (unlike(name, items) for name in names)
+        self._things = passes.numbered(items, self._thing, self._users)
+        people = passes.numbered([passes.user], person, number)
+        pairs = passes.pairs.join(self._things, items).join(people, passes.user)
+        pairs = pairs.select(person=person, thing=self._thing)
+        self._pairs = passes.keep(events.engine.grouped(pairs, "person"))
+        self._open = self._pairs
+        self._sizes = people.select(person=person, items=number)
+        #: The numbers of items that were found, but are not left out of those yet.
+        self._new: pa.Array | None = None
         self._asked: pa.Table | None = None
-        self._found: Expression | None = None
-        self._names: pa.Table | None = None
+        self._found: pa.Table | None = None
+        self._found_pairs: Expression | None = None
 
     def top_counts(self, limit: int) -> TopCounts:
         """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
-        import ibis
-
-        items, count = self._passes.items, self._total
-        counted = self._passes.pairs.group_by(items).agg(**{count: ibis._.count().cast("int64")})
-        return highest(self._events, counted, items, count, limit)
+        return highest(self._events, self._things, self._passes.items, self._users, limit)
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
+        self._leave_out_found()
         n = self._sizes["items"]
         each = {f"bound{bound}": _as_number(n >= bound).sum() for bound in at_least}
         row = self._passes.run(self._sizes.aggregate(**each), 1).to_pylist()[0]
@@ -56,16 +57,17 @@ class EnginePopulation:
 
     def weights(self, unit: int, most_items: int, at_least: int) -> Integers:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
+        self._leave_out_found()
         giving = self._sizes.filter(self._sizes["items"] <= most_items)
         weight = self._root(self._passes.quotient(_whole(unit**2), giving["items"]))
-        giving = giving.select(self._user, **{self._weight: weight})
-        pairs = self._open.join(giving, self._user)
-        total = {self._total: pairs[self._weight].sum().cast("int64")}
-        sums = pairs.group_by(self._passes.items).agg(**total)
-        sums = sums.filter(sums[self._total] >= max(1, at_least))
+        pairs = self._open.join(giving.select("person", weight=weight), "person")
+        sums = pairs.group_by("thing").agg(total=pairs["weight"].sum().cast("int64"))
+        sums = sums.filter(sums["total"] >= max(1, at_least))
+        sums = sums.select(**{self._thing: "thing", self._users: "total"})
+        named = sums.join(self._things.drop(self._users), self._thing)
         # In the order of the items: that of a hash table would tell, where noisy weights tie.
-        self._asked = self._passes.run(sums.order_by(self._passes.items))
-        return to_numpy(self._asked[self._total])
+        self._asked = self._passes.run(named.order_by(self._passes.items))
+        return to_numpy(self._asked[self._users])
 
     def found(self, places: Sequence[int]) -> None:
         """Add items, given by their places in the last answer of `weights`, to those found."""
@@ -73,73 +75,72 @@ class EnginePopulation:
 
         assert self._asked is not None  # noqa: S101 (a mechanism asks first)
         new = self._asked.take(to_arrow(np.array(places, dtype=np.int64)))
-        new = new.select(self._passes.items)
-        self._names = new if self._names is None else pa.concat_tables([self._names, new])
+        self._found = new if self._found is None else pa.concat_tables([self._found, new])
+        self._new = new[self._thing] if new.num_rows else None
         self._asked = None
-        self._found = None
-        if new.num_rows:
-            known = self._passes.public(new)
-            self._open = self._passes.keep(self._open.anti_join(known, self._passes.items))
-            self._sizes = self._items_per_user()
+        self._found_pairs = None
 
     def found_names(self) -> "pa.Table":
         """Return the found items, one row each, in the order they were found: public."""
-        assert self._names is not None  # noqa: S101 (each round of discovery sets it)
-        return self._names
+        assert self._found is not None  # noqa: S101 (each round of discovery sets it)
+        return self._found.select(self._passes.items)
 
     def clipped_sums(self, costs: Integers) -> Integers:
         """For each found item, the sum of its users' shares."""
-        pairs = self._priced({self._cost: costs})
-        each = pairs.group_by(self._user).agg(spent=pairs[self._cost].sum().cast("int64"))
-        shares = each.select(self._user, share=self._share(each["spent"]))
-        joined = pairs.join(shares, self._user)
-        sums = joined.group_by(self._place).agg(total_=joined["share"].sum().cast("int64"))
+        pairs = self._priced({"cost": costs})
+        each = pairs.group_by("person").agg(spent=pairs["cost"].sum().cast("int64"))
+        shares = each.select("person", share=self._share(each["spent"]))
+        joined = pairs.join(shares, "person")
+        sums = joined.group_by("place").agg(total=joined["share"].sum().cast("int64"))
         answer = self._passes.run(sums)
         result = np.zeros(costs.size, dtype=np.int64)
-        result[to_numpy(answer[self._place])] = to_numpy(answer["total_"])
+        result[to_numpy(answer["place"])] = to_numpy(answer["total"])
         return result
 
     def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
         """Return the sum over users of what they do not count for, at most ``most`` each."""
         import ibis
 
-        pairs = self._priced({self._cost: costs, self._counted: among.astype(np.int64)})
-        each = pairs.group_by(self._user).agg(
-            spent=pairs[self._cost].sum().cast("int64"),
-            items=pairs[self._counted].sum().cast("int64"),
+        pairs = self._priced({"cost": costs, "counted": among.astype(np.int64)})
+        each = pairs.group_by("person").agg(
+            spent=pairs["cost"].sum().cast("int64"), items=pairs["counted"].sum().cast("int64")
         )
         each = each.select(lost=(_whole(GRID) - self._share(each["spent"])) * each["items"])
         lost = ibis.least(each["lost"], _whole(most))
-        total = each.aggregate(total_=lost.sum().cast("int64"))
-        return int(self._passes.run(total, 1)["total_"].to_pylist()[0] or 0)
+        total = each.aggregate(total=lost.sum().cast("int64"))
+        return int(self._passes.run(total, 1)["total"].to_pylist()[0] or 0)
 
-    def _items_per_user(self) -> Expression:
+    def _leave_out_found(self) -> None:
         import ibis
+        import pyarrow as pa
 
-        sizes = self._open.group_by(self._user).agg(items=ibis._.count().cast("int64"))
-        return self._passes.keep(sizes)
+        if self._new is None:
+            return
+        known = self._passes.public(pa.table({"thing": self._new}))
+        self._open = self._passes.keep(self._open.anti_join(known, "thing"))
+        sizes = self._open.group_by("person").agg(items=ibis._.count().cast("int64"))
+        self._sizes = self._passes.keep(sizes)
+        self._new = None
 
     def _priced(self, columns: dict[str, NDArray[np.int64]]) -> Expression:
         """Return the pairs of found items that cost something, with public columns beside them."""
         import pyarrow as pa
 
-        priced = np.flatnonzero(columns[self._cost] > 0)
-        table = pa.table(
-            {
-                self._place: to_arrow(priced),
-                **{name: to_arrow(column[priced]) for name, column in columns.items()},
-            }
-        )
-        return self._found_pairs().join(self._passes.public(table), self._place)
+        priced = np.flatnonzero(columns["cost"] > 0)
+        table = {name: to_arrow(column[priced]) for name, column in columns.items()}
+        public = self._passes.public(pa.table({"place": to_arrow(priced), **table}))
+        return self._pairs_of_found().join(public, "place")
 
-    def _found_pairs(self) -> Expression:
-        if self._found is None:
-            names = self.found_names()
-            places = to_arrow(np.arange(names.num_rows, dtype=np.int64))
-            known = self._passes.public(names.append_column(self._place, places))
-            pairs = self._passes.pairs.join(known, self._passes.items)
-            self._found = self._passes.keep(pairs.select(self._user, self._place))
-        return self._found
+    def _pairs_of_found(self) -> Expression:
+        import pyarrow as pa
+
+        if self._found_pairs is None:
+            assert self._found is not None  # noqa: S101 (asked for after a round of discovery)
+            places = to_arrow(np.arange(self._found.num_rows, dtype=np.int64))
+            table = pa.table({"thing": self._found[self._thing], "place": places})
+            pairs = self._pairs.join(self._passes.public(table), "thing")
+            self._found_pairs = self._passes.keep(pairs.select("person", "place"))
+        return self._found_pairs
 
     def _share(self, spent: Expression) -> Expression:
         """Return the largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""

@@ -1,10 +1,13 @@
 """Ledgers in SQLite and in a real PostgreSQL: the same tests on both."""
 
 import itertools
+import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import quote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
@@ -51,3 +54,36 @@ def opened(where) -> Callable[..., hc.Ledger]:
 def release(ledger: hc.Ledger | str, rho: float = 0.1, dataset: str = "shop") -> hc.Release:
     budget = hc.Budget(rho=rho, delta=1e-6)
     return hc.release_counts(COUNTS, budget=budget, ledger=ledger, dataset=dataset)
+
+
+@pytest.fixture
+def parquet_of(tmp_path):
+    def write(users=3000, name="events.parquet"):
+        path = tmp_path / name
+        pq.write_table(pa.table({"u": range(users), "q": ["tea"] * users}), path)
+        return path
+
+    return write
+
+
+def ask(ledger, path, **options):
+    budget = hc.Budget(rho=0.1, delta=1e-6)
+    given = {"user": "u", "item": "q", "budget": budget, "dataset": "shop", **options}
+    return hc.release(path, ledger=ledger, **given)
+
+
+def change(where, statement):
+    """Run one statement on the database behind the ledger's back."""
+    if where.startswith("postgres"):
+        import psycopg
+
+        with psycopg.connect(where) as connection:
+            connection.execute(statement)
+    else:
+        with sqlite3.connect(where) as connection:
+            connection.execute(statement)
+        connection.close()
+
+
+def kinds(ledger):
+    return [str(entry.kind) for entry in ledger.log()]

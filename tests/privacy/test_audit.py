@@ -20,7 +20,8 @@ from headcount.privacy.entropy import SeededEntropy
 from headcount.privacy.filter import Cost, PrivacyFilter
 from headcount.privacy.look import counts_at_ranks
 from headcount.privacy.population import GRID
-from headcount.privacy.rationed import MOST_ITEMS, UNIT, Asking
+from headcount.privacy.rationed import UNIT, Asking
+from headcount.privacy.rationing import Sizes
 from headcount.privacy.settings import Settings
 from tests.privacy.audit import (
     HalfTheNoise,
@@ -177,10 +178,15 @@ CROWDS = {
 }
 
 
+# From these follows that users with at most 90 items take part.
+SIZES = Sizes([1000 if bound == 64 else 0 for bound in Sizes.BOUNDS], sigma=1.0)
+TAKE_PART = 90
+
+
 def discoveries(crowd, entropy):
     """In each copy: which items were found, and their noisy weights (none: NaN)."""
     population = Copies(crowd)
-    weights, sigma = asking(population, entropy).discover(RHO, DELTA)
+    weights, sigma = asking(population, entropy).discover(RHO, DELTA, SIZES)
     items = population.one.asked
     noisy = np.full(RUNS * len(items), np.nan)
     noisy[population.places] = weights
@@ -190,7 +196,7 @@ def discoveries(crowd, entropy):
 def score_of_discoveries(outcome, here, there):
     found, sigma = outcome
     looked_at = max(1, math.floor(rationed.LOOKED_AT * round(sigma * UNIT)))
-    bound = BOUND(round(sigma * UNIT), looked_at, DELTA) / UNIT
+    bound = BOUND(round(sigma * UNIT), looked_at, DELTA)[TAKE_PART] / UNIT
     mine, theirs = (true_weights(side, looked_at) for side in (here, there))
     scores = np.zeros(RUNS)
     for item, noisy in found.items():
@@ -206,12 +212,12 @@ def score_of_discoveries(outcome, here, there):
     return scores
 
 
-BOUND = rationed.threshold
+BOUND = rationed.thresholds
 
 
 def true_weights(crowd, looked_at):
     population = Copies(crowd).one
-    weights = population.weights(UNIT, MOST_ITEMS, looked_at) / UNIT
+    weights = population.weights(UNIT, TAKE_PART, looked_at) / UNIT
     return dict(zip(population.asked, weights, strict=True))
 
 
@@ -237,7 +243,11 @@ def test_half_the_noise_is_found_in_discovery(case):
     ],
 )
 def test_a_lower_threshold_is_found_in_discovery(case, share, monkeypatch):
-    monkeypatch.setattr(rationed, "threshold", lambda *given: int(BOUND(*given) * share))
+    monkeypatch.setattr(
+        rationed,
+        "thresholds",
+        lambda *given: {most: int(bound * share) for most, bound in BOUND(*given).items()},
+    )
     assert discovery_told_apart(case) > BUDGET.epsilon
 
 

@@ -22,7 +22,7 @@ from headcount.privacy.rationed import (
     UNIT,
     costs_of,
     rationed_release,
-    threshold,
+    thresholds,
 )
 from headcount.privacy.rationing import Sizes
 from tests.privacy.population import PlainPopulation
@@ -51,7 +51,7 @@ def test_a_user_is_in_one_bin_of_sizes(crowd, user, found):
     for side in neighbours(crowd, user, found):
         privacy_filter = PrivacyFilter(Cost(Fraction(1)))
         rationed.Asking(side, NoisePeek(1, log), privacy_filter).sizes(Fraction(1))
-    one, two = (np.array(values) for _, (values, _) in log)
+    one, two = (np.array(values) for _, (values, _), _ in log)
     assert np.abs(two - one).sum() == (1 if user - found else 0)
     assert Sizes.BOUNDS[0] == 1
 
@@ -164,17 +164,19 @@ def test_what_one_user_brings_is_released_with_probability_delta(sigma, delta, m
     monkeypatch.setattr(rationed, "UNIT", 20)
     monkeypatch.setattr(rationed, "MOST_ITEMS", 60)
     looked_at = max(1, math.floor(LOOKED_AT * Fraction(sigma)))
-    bound = threshold(sigma, looked_at, delta)
-    tails = exact_tails(sigma, bound + 2)
+    bounds = thresholds(sigma, looked_at, delta)
+    assert list(bounds) == list(range(1, 61))
+    tails = exact_tails(sigma, bounds[60] + 2)
 
-    def released(bound):
+    def released(most, bound):
         """The largest chance, over t, that one of t items of one user exceeds T."""
         return max(
             t * tails[max(0, bound + 1 - (looked_at - 1 + math.isqrt(400 // t)))]
-            for t in range(1, 61)
+            for t in range(1, most + 1)
         )
 
-    assert released(bound) <= delta < released(bound - 4)
+    for most, bound in bounds.items():
+        assert released(most, bound) <= delta < released(most, bound - 4)
 
 
 def test_the_threshold_at_the_real_constants():
@@ -184,7 +186,7 @@ def test_the_threshold_at_the_real_constants():
         Fraction(1, 10**6),
     )
     looked_at = math.floor(LOOKED_AT * Fraction(sigma))
-    bound = threshold(sigma, looked_at, delta)
+    bound = thresholds(sigma, looked_at, delta)[MOST_ITEMS]
 
     def released(bound):
         numbers = np.arange(1, MOST_ITEMS + 1)
@@ -228,8 +230,9 @@ class NoisePeek(SeededEntropy):
         self.log = log
 
     def discrete_gaussian(self, values, sigma):
-        self.log.append(("noise", (list(values), sigma)))
-        return super().discrete_gaussian(values, sigma)
+        noisy = super().discrete_gaussian(values, sigma)
+        self.log.append(("noise", (list(values), sigma), noisy))
+        return noisy
 
 
 def many_users():
@@ -249,12 +252,12 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(rho, r
     spy = Spy(PlainPopulation(many_users()), PrivacyFilter(total))
     run = rationed_release(spy, r, budget, NoisePeek(3, spy.log), privacy_filter=spy.filter)
     assert (run.positions.size > 0) == (r == 0.1)
-    asked = [name for name, _ in spy.log if name not in ("reserve", "settle", "noise", "found")]
+    asked = [name for name, *_ in spy.log if name not in ("reserve", "settle", "noise", "found")]
     assert asked[:5] == ["sizes", "weights", "sizes", "weights", "clipped_sums"]
     assert asked[-1] == "clipped_sums"
     assert set(asked[5:-1]) <= {"lost"}
     spent, open_step = Cost(), None
-    for place, (name, what) in enumerate(spy.log):
+    for place, (name, what, *_) in enumerate(spy.log):
         if name == "reserve":
             assert open_step is None
             open_step = what
@@ -270,11 +273,16 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(rho, r
             assert (open_step.delta > 0) == (name == "weights")
         if name == "weights":
             unit, most_items, looked_at = what
-            assert (unit, most_items) == (UNIT, MOST_ITEMS)
+            assert unit == UNIT
+            assert most_items <= MOST_ITEMS
             assert looked_at >= 1
+            _, (_, noise_sigma), noisy = spy.log[place + 1]
+            bound = thresholds(noise_sigma, looked_at, open_step.delta)[most_items]
+            over = [n for n, weight in enumerate(noisy) if weight > bound]
+            assert sorted(spy.log[place + 2][1][0]) == over
         if name == "clipped_sums":
             noises = []
-            for kind, more in spy.log[place + 1 :]:
+            for kind, more, *_ in spy.log[place + 1 :]:
                 if kind != "noise":
                     break
                 noises += [Fraction(more[1]) / GRID] * len(more[0])
@@ -318,9 +326,13 @@ def test_equal_weights_come_in_any_order():
             Flat(), SeededEntropy(seed), PrivacyFilter(Cost(Fraction(1), Fraction(1, 10)))
         )
         asking.entropy.discrete_gaussian = lambda values, sigma: list(values)
-        asking.discover(Fraction(1), Fraction(1, 10))
+        asking.discover(Fraction(1), Fraction(1, 10), NO_USERS)
         orders.add(tuple(asking.population.order))
     assert len(orders) == 6
+
+
+# Nobody has any items, so that all may take part.
+NO_USERS = Sizes([0] * len(Sizes.BOUNDS), sigma=1.0)
 
 
 class Flat:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.privacy.rationing import Beliefs, Sizes, furthest
+from headcount.privacy.look import not_negative
+from headcount.privacy.rationing import Beliefs, Found, Sizes, furthest
 
 
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=50), st.floats(1e-3, 1e3))
@@ -46,4 +47,37 @@ def test_noise_alone_makes_up_no_users():
     noise = [4 * (-1) ** n * 10 for n in range(len(Sizes.BOUNDS))]
     sizes = Sizes(noise, sigma=10.0)
     assert not sizes.users.any()
+    assert not sizes.known
     assert sizes.count_per_weight() == 1
+
+
+def few_users(sigma):
+    """30 users in each of 20 bins: none stands out of noise of σ = 10, and all of them do."""
+    return Sizes([30] * 20 + [0] * (len(Sizes.BOUNDS) - 20), sigma)
+
+
+def test_where_users_are_few_half_of_them_tell_how_many_items_they_have():
+    """Counts guessed at one per weight would be √32 times too low."""
+    sizes = few_users(10.0)
+    assert not sizes.users.any()
+    assert sizes.known
+    assert Sizes.BOUNDS[9] ** 0.5 <= sizes.count_per_weight() <= Sizes.BOUNDS[10] ** 0.5
+
+
+@given(st.lists(st.floats(1.0, 1e4), min_size=1, max_size=50), st.floats(0.01, 10.0))
+def test_where_nothing_is_known_of_users_nobody_exceeds_the_coarse_ration(weights, rho):
+    found = Found()
+    found.add(np.array(weights), 1.0, few_users(100.0))
+    assert not found.known
+    noise = Beliefs.coarse_noise(found, found.rough_counts(), (2 * rho) ** -0.5)
+    assert Beliefs.all_fit(noise, rho)
+
+
+@given(st.floats(-40, 40), st.floats(0.1, 1e3))
+def test_what_is_not_negative_is_above_what_was_seen(z, sigma):
+    mean = not_negative(z * sigma, sigma)
+    assert mean > 0
+    assert mean >= z * sigma
+    if z > 6:
+        assert mean == pytest.approx(z * sigma)
+    assert not_negative(0.0, sigma) == pytest.approx(sigma * (2 / np.pi) ** 0.5)

@@ -110,6 +110,16 @@ class Engine:
         """
         raise self._one_pass_only("items cannot be put into a pseudo-random order")
 
+    def row_numbers(self) -> Expression:
+        """Return a column of whole numbers, each row another; only `materialise` fixes them."""
+        import ibis
+
+        return ibis.row_number().cast("int64")
+
+    def grouped(self, rows: Expression, by: str) -> Expression:
+        """Return rows in an order that makes aggregating by a column fast, if that is worth it."""
+        return rows
+
     def compiled(self, query: Expression) -> str:
         """Return a query in the engine's SQL, when all that it refers to is there."""
         self.backend._run_pre_execute_hooks(query)

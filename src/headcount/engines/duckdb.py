@@ -95,6 +95,10 @@ class DuckDB(Engine):
 
         return hash(left, right)
 
+    def grouped(self, rows: Expression, by: str) -> Expression:
+        """Return rows in order: groups that lie together aggregate three times as fast."""
+        return rows.order_by(by)
+
     def materialise(self, query: Expression, says: str) -> Expression:
         """Run a query into a temporary table."""
         name = self.scratch_name()
@@ -111,15 +115,13 @@ class DuckDB(Engine):
         return running(create, says, self.expected)
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
-        """Let DuckDB read a table of this process."""
+        """Copy a table of this process: of its own, DuckDB knows how values are spread."""
         name = self.scratch_name()
-
-        def register() -> Expression:
-            self.backend.con.register(name, rows)
-            return self.backend.table(name)
-
-        self.session.at_end(lambda: self.backend.con.unregister(name))
-        return running(register, says)
+        self.backend.con.register(name, rows)
+        try:
+            return self.materialise(self.backend.table(name), says)
+        finally:
+            self.backend.con.unregister(name)
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""

@@ -59,8 +59,14 @@ class Polars(Engine):
         """Return the hash of DuckDB, which keeps the pairs."""
         return self._keeper.scattered(left, right)
 
+    def grouped(self, rows: Expression, by: str) -> Expression:
+        """Return rows as DuckDB wants them, which keeps them."""
+        return self._keeper.grouped(rows, by)
+
     def materialise(self, query: Expression, says: str) -> Expression:
-        """Run a query and give its rows to DuckDB."""
+        """Run a query and let DuckDB keep its rows."""
+        if query.get_backend() is not self.backend:
+            return self._keeper.materialise(query, says)
         return self.upload(self.run(query, says), says)
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:

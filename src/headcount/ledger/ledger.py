@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 #: How long another process may hold the ledger before it counts as locked, in seconds.
 PATIENCE = 60.0
 
-# Methods that stop when they have nothing to buy, and of which ledger.md proves that what they
-# did not spend may be spent again. Any other is charged in full.
-_PAY_WHAT_THEY_GET = ("pcr", "pcr-paper")
+# Methods of which ledger.md proves that what they did not spend may be spent again. Any other is
+# charged in full.
+_PAY_WHAT_THEY_GET = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
 
 
 def utc_now() -> datetime:

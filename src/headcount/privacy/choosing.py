@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import PrivacyFilter
-from headcount.privacy.look import STEP, Falling, choose_k_bar, counts_at_ranks
+from headcount.privacy.look import (
+    STEP,
+    Falling,
+    choose_k_bar,
+    counts_at_ranks,
+    look_sigma,
+    not_negative,
+)
 from headcount.privacy.pcr import ReleasedCounts, private_count_release
 from headcount.privacy.population import Population
 from headcount.privacy.rationed import (
@@ -24,7 +31,7 @@ from headcount.privacy.rationed import (
     RationedCounts,
     rationed_release,
 )
-from headcount.privacy.rationing import AIM, Sizes
+from headcount.privacy.rationing import AIM, TRUST_TAKES, Sizes
 from headcount.privacy.settings import Settings
 
 # A weight must exceed its noise by about this many σ to be found (rationed.md, threshold).
@@ -34,17 +41,20 @@ SECOND_ROUND = 0.6
 # How much of the pairs must count in full; what is not proportional to a user's size is lost on
 # top of that.
 COUNTED = 0.97
-# The promise of a rationed release came out a fifth to two fifths too high where users are few, so
-# it must be this much larger.
-MUST_EXCEED = 1.31
+# A rationed release is the more work, so it must promise this much more.
+MUST_EXCEED = 1.1
 
 
-def rationed_items(seen: dict[int, int], sizes: Sizes, r: float, budget: Budget) -> int:
+def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budget: Budget) -> float:
     """Return how many items a rationed release promises.
 
     Of the n most frequent items a user with m items is taken to have a share in proportion to m.
+    What earlier steps say of few items is believed less (`rationing.TRUST_TAKES`), and so many
+    fewer are promised.
     """
-    falling = Falling(seen)
+    # Far ranks may have counts below the noise; a line through the noise would lead anywhere.
+    sigma = look_sigma(settings, budget)
+    falling = Falling({rank: not_negative(count, sigma) for rank, count in seen.items()})
     pairs = float((sizes.users * sizes.items).sum())
     if not pairs:
         return 0
@@ -54,13 +64,13 @@ def rationed_items(seen: dict[int, int], sizes: Sizes, r: float, budget: Budget)
     spent, before, rank = 0.0, 0, 1
     while rank < max(seen):
         count = falling.count_at(rank)
-        spent += (rank - before) / (2 * (AIM * r) ** 2 * count)
+        spent += (rank - before) / (2 * (AIM * settings.r) ** 2 * count)
         shares = [min(1.0, math.sqrt(ration * pairs / (m * spent))) for m in sizes.items]
         counted = float((sizes.users * sizes.items * shares).sum()) / pairs
         if count < smallest or counted < COUNTED:
             break
         before, rank = rank, max(rank + 1, int(rank * STEP))
-    return before
+    return before**2 / (before + TRUST_TAKES)
 
 
 def release_automatically(
@@ -94,7 +104,7 @@ def release_automatically(
     seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
     k_bar, promised = choose_k_bar(seen, settings, budget)
     sizes = Asking(population, entropy, privacy_filter).sizes(SIZES * budget.rho_for_filter)
-    if rationed_items(seen, sizes, settings.r, budget) > MUST_EXCEED * promised:
+    if rationed_items(seen, sizes, settings, budget) > MUST_EXCEED * promised:
         return rationed_release(population, settings.r, budget, entropy, on_step, privacy_filter)
     return private_count_release(
         top, 0, settings, budget, entropy, on_step, privacy_filter=privacy_filter, k_bar=k_bar

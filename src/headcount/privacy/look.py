@@ -6,7 +6,7 @@ the counts at a few fixed ranks (look.md), and k̄ is a function of what was bou
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -22,6 +22,11 @@ from headcount.privacy.settings import SIGMAS_WITHIN_TARGET, Settings
 
 #: What part of ρ the look may cost.
 SHARE = Fraction(1, 100)
+
+
+def look_sigma(settings: Settings, budget: Budget) -> float:
+    """σ of the noise in the counts at the settings' ranks."""
+    return sigma_for(SHARE * budget.rho_for_filter, len(settings.ranks))
 
 
 def counts_at_ranks(
@@ -48,7 +53,7 @@ def counts_at_ranks(
     ranks = settings.ranks
     if not ranks:
         return {}
-    sigma = sigma_for(SHARE * budget.rho_for_filter, len(ranks))
+    sigma = look_sigma(settings, budget)
     cost = Cost(measure_cost(sigma, len(ranks)))
     privacy_filter.reserve(cost)
     true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
@@ -60,7 +65,7 @@ def counts_at_ranks(
 class Falling:
     """A histogram that falls as a power of the rank between noisy counts at a few ranks."""
 
-    def __init__(self, seen: dict[int, int]) -> None:
+    def __init__(self, seen: Mapping[int, float]) -> None:
         self._logs: list[tuple[float, float]] = []
         lowest = math.inf
         for rank in sorted(seen):
@@ -75,6 +80,13 @@ class Falling:
                 # Towards the very top it goes on rising at the slope of the first stretch.
                 return math.exp(high + (x - left) / (right - left) * (low - high))
         return math.exp(self._logs[-1][1])
+
+
+def not_negative(noisy: float, sigma: float) -> float:
+    """Return the mean of what a number that is not negative may be, seen through noise."""
+    z = max(noisy / sigma, -8.0)
+    hazard = math.sqrt(2 / math.pi) * math.exp(-(z**2) / 2) / math.erfc(-z / math.sqrt(2))
+    return sigma * (z + hazard)
 
 
 #: Ranks below this only show how the histogram falls.

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,24 +89,25 @@ def rationed_release(
     for number, share in enumerate(DISCOVERIES, 1):
         on_step(f"finding items, round {number}")
         sizes = asking.sizes(SIZES * rho)
-        weights, sigma = asking.discover(share * rho, delta / len(DISCOVERIES))
+        weights, sigma = asking.discover(share * rho, delta / len(DISCOVERIES), sizes)
         found.add(weights, sigma, sizes)
     if not found.number:
         return _nothing(asking.filter.spent)
     on_step("measuring roughly")
     rough = found.rough_counts()
-    noise = Beliefs.coarse_noise(rough, sigma_for(COARSE * rho))
+    noise = Beliefs.coarse_noise(found, rough, sigma_for(COARSE * rho))
     coarse = asking.counts(noise, COARSE * rho)
     beliefs = Beliefs.from_coarse(found, rough, coarse, noise)
     ration = asking.filter.left.rho
-    if beliefs.all_fit(beliefs.sigmas(r, sigma_for(ration)), float(ration)):
+    number, lost = found.number, None
+    sigmas = beliefs.sigmas(r, sigma_for(ration), number)
+    if beliefs.all_fit(sigmas, float(ration)):
         # Nobody can lose anything, and there is something left for less noise.
-        number, lost = found.number, None
-        sigmas = beliefs.fitted(beliefs.sigmas(r, sigma_for(ration)), float(ration))
+        sigmas = beliefs.fitted(sigmas, float(ration))
     else:
         ration -= SEARCH * rho
-        sigmas = beliefs.sigmas(r, sigma_for(ration))
-        number, lost = _search(asking, beliefs, sigmas, r, ration, SEARCH * rho, on_step)
+        number, lost = _search(asking, beliefs, r, ration, SEARCH * rho, on_step)
+        sigmas = beliefs.sigmas(r, sigma_for(ration), number)
     on_step("counting")
     kept = beliefs.order[:number]
     chosen = np.full(found.number, np.inf)
@@ -117,22 +119,24 @@ def rationed_release(
 def _search(
     asking: "Asking",
     beliefs: Beliefs,
-    sigmas: NDArray[np.float64],
     r: float,
     ration: Fraction,
     rho: Fraction,
     on_step: Callable[[str], None],
 ) -> tuple[int, float]:
     """Ask how much is lost with various numbers of items; return how many, and that loss."""
-    options = beliefs.cuts(sigmas, float(ration))
+    least = sigma_for(ration)
+    options = beliefs.cuts(r, least)
     asked: list[tuple[int, float]] = []
     low, high = -1, len(options) - 1
     while low < high and len(asked) < SEARCH_STEPS:
         on_step("looking how far to go")
         # The largest is tried first: with one item per user nobody exceeds the ration.
         middle = (low + high + 1) // 2 if asked else high
-        loss = asking.lost(beliefs, sigmas, options[middle], ration, rho / SEARCH_STEPS)
-        asked.append((options[middle], loss))
+        number = options[middle]
+        sigmas = beliefs.sigmas(r, least, number)
+        loss = asking.lost(beliefs, sigmas, number, ration, rho / SEARCH_STEPS)
+        asked.append((number, loss))
         low, high = (middle, high) if loss <= LOSS * r else (low, middle - 1)
     return furthest(asked, options, LOSS * r)
 
@@ -156,15 +160,23 @@ class Asking:
         self.filter.settle(cost)
         return Sizes(noisy, sigma)
 
-    def discover(self, rho: Fraction, delta: Fraction) -> tuple[NDArray[np.float64], float]:
+    def discover(
+        self, rho: Fraction, delta: Fraction, sizes: Sizes
+    ) -> tuple[NDArray[np.float64], float]:
         """Find items whose noisy weight exceeds a threshold; return the weights and σ."""
         sigma = float(math.ceil(sigma_for(rho) * UNIT))
         cost = Cost(measure_cost(sigma, UNIT**2), delta)
         # At least 1, so that an item looked at is one that somebody gave weight to.
         looked_at = max(1, math.floor(LOOKED_AT * Fraction(sigma)))
-        bound = threshold(sigma, looked_at, delta)
+        bounds = thresholds(sigma, looked_at, delta)
+        # The weights of users with many items, or a lower threshold without them.
+        most_items = max(
+            (most for most in Sizes.UPPERS if most <= MOST_ITEMS),
+            key=lambda most: (sizes.weight_within(most) / bounds[most], most),
+        )
+        bound = bounds[most_items]
         self.filter.reserve(cost)
-        weights = self.population.weights(UNIT, MOST_ITEMS, looked_at)
+        weights = self.population.weights(UNIT, most_items, looked_at)
         noisy = np.array(self.entropy.discrete_gaussian(weights.tolist(), sigma), dtype=np.float64)
         places = np.flatnonzero(noisy > bound)
         # Ties fall by lot: the population's own order may depend on who has what.
@@ -217,14 +229,15 @@ class Asking:
         return noisy / GRID / mass
 
 
-def threshold(sigma: float, looked_at: int, delta: Fraction) -> int:
+def thresholds(sigma: float, looked_at: int, delta: Fraction) -> dict[int, int]:
     """T: what a noisy weight must exceed, so that δ covers items that one user brings.
 
-    At most ``MOST_ITEMS`` items are brought by one user, t of them with the weight
-    ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at`` (rationed.md).
+    For each M up to ``MOST_ITEMS``: at most M items are brought by one user, t of them with the
+    weight ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at`` (rationed.md).
     """
     brings = range(1, MOST_ITEMS + 1)
-    return looked_at + 1 + max(math.isqrt(UNIT**2 // t) + reach(sigma, delta / t) for t in brings)
+    each = (math.isqrt(UNIT**2 // t) + reach(sigma, delta / t) for t in brings)
+    return {t: looked_at + 1 + most for t, most in zip(brings, accumulate(each, max), strict=True)}
 
 
 def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:

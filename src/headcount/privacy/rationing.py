@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 COARSE_NOISE = 0.3
 #: What part of the target error one standard error of a final estimate may be, when σ is
 #: chosen, and when an item is released.
-AIM, ACCEPTED = 0.62, 0.74
+AIM, ACCEPTED = 0.60, 0.74
 #: Items with more users come closer than the rarest, as this power of how many more: it takes
 #: little of anybody's ration.
 CLOSER = 1 / 8
@@ -35,8 +35,6 @@ LOSS, LARGEST_LOSS = 0.5, 0.2
 POWERS = [0.25 * step for step in range(2, 25)]
 #: How far the loss found by the search is believed, and how far off it may be after that.
 LOSS_BELIEVED, LOSS_ERROR = 0.75, 0.027
-#: No single item takes more than this part of a ration.
-LARGEST_PART = 0.95
 #: σ comes in steps of this, so that items share samplers.
 SIGMA_STEP = 1.02
 
@@ -45,22 +43,47 @@ class Sizes:
     """A noisy histogram of users by the number of their items."""
 
     BOUNDS: ClassVar[list[int]] = sorted({math.ceil(2 ** (k / 2)) for k in range(41)})
+    #: The most items that users of a bin have; the last has no end.
+    UPPERS: ClassVar[list[int]] = [bound - 1 for bound in [*BOUNDS[1:], BOUNDS[-1] * 2 + 1]]
 
     def __init__(self, noisy: list[int], sigma: float) -> None:
         users = np.array(noisy, dtype=np.float64)
+        self._half = self._half_way(users, sigma)
+        self._not_negative = np.maximum(users, 0.0)
         # Noise alone must not make up users with a million items.
         self.users = np.where(users < 5 * sigma, 0.0, users)
-        uppers = [*self.BOUNDS[1:], self.BOUNDS[-1] * 2]
         #: The middle of each bin.
-        self.items = np.array(
-            [math.sqrt(a * max(a, b - 1)) for a, b in zip(self.BOUNDS, uppers, strict=True)]
-        )
+        self.items = np.sqrt(np.array(self.BOUNDS, dtype=np.float64) * np.array(self.UPPERS))
+
+    def weight_within(self, most: int) -> float:
+        """Return how much weight is given by users with at most so many items.
+
+        Here noise may make up users with many items: to leave out real ones costs more.
+        """
+        return float((self._not_negative * np.sqrt(self.items))[self.items <= most].sum())
+
+    @staticmethod
+    def _half_way(users: Floats, sigma: float) -> int | None:
+        """Return the bin that half of all users are below, if there are more than noise makes."""
+        total = float(users.sum())
+        if total < 3 * sigma * math.sqrt(users.size):
+            return None
+        return int(np.flatnonzero(np.cumsum(users) >= total / 2)[0])
+
+    @property
+    def known(self) -> bool:
+        """Whether there are users enough to tell how many items they have."""
+        return self._half is not None
 
     def count_per_weight(self) -> float:
-        """How many users an item has for each unit of weight, on average over all pairs."""
+        """How many users an item has for each unit of weight, on average over all pairs.
+
+        Where users are few, no bin may stand out; then half of them still have so many.
+        """
+        half = math.sqrt(self.items[self._half]) if self._half is not None else 1.0
         pairs = float((self.users * self.items).sum())
         weights = float((self.users * np.sqrt(self.items)).sum())
-        return max(pairs / weights, 1.0) if weights else 1.0
+        return max(pairs / weights if weights else 1.0, half, 1.0)
 
 
 @dataclass
@@ -70,12 +93,15 @@ class Found:
     weights: list[Floats] = field(default_factory=list)
     sigmas: list[float] = field(default_factory=list)
     counts_per_weight: list[float] = field(default_factory=list)
+    #: Whether that is known in every round.
+    known: bool = True
 
     def add(self, weights: Floats, sigma: float, sizes: Sizes) -> None:
         """Add a round."""
         self.weights.append(weights)
         self.sigmas.append(sigma)
         self.counts_per_weight.append(sizes.count_per_weight())
+        self.known = self.known and sizes.known
 
     @property
     def number(self) -> int:
@@ -104,8 +130,13 @@ class Beliefs:
     order: NDArray[np.int64]
 
     @staticmethod
-    def coarse_noise(rough: Floats, least: float) -> Floats:
-        """σ of the coarse measurement of each item, none below the least."""
+    def coarse_noise(found: Found, rough: Floats, least: float) -> Floats:
+        """σ of the coarse measurement of each item, none below the least.
+
+        Counts that are guessed too low would make users exceed the ration. Where nothing is known
+        of how many items users have, even one with every item stays within it.
+        """
+        least = least if found.known else least * math.sqrt(found.number) * (1 + 1e-9)
         return np.maximum(_stepped(COARSE_NOISE * rough), least)
 
     @classmethod
@@ -134,12 +165,13 @@ class Beliefs:
             errors[places] = (trust * (seen + prior)) ** -0.5
         return cls(estimates, errors, np.argsort(-estimates, kind="stable"))
 
-    def sigmas(self, r: float, least: float) -> Floats:
-        """σ for the final measurement of each item, to end at the error that is aimed at.
+    def sigmas(self, r: float, least: float, number: int) -> Floats:
+        """σ for the final measurement of so many items, to end at the error that is aimed at.
 
         None is below the least: with that an item takes a user's whole ration.
         """
-        closer = (self.estimates.min() / self.estimates) ** CLOSER
+        rarest = self.estimates[self.order[number - 1]]
+        closer = np.minimum(rarest / self.estimates, 1.0) ** CLOSER
         goal = (AIM * r * closer * self.estimates) ** -2
         needed = np.maximum(goal - self.errors**-2, LEAST * goal)
         return np.maximum(_stepped(needed**-0.5), least)
@@ -154,10 +186,13 @@ class Beliefs:
         """Return less noise in proportion, so that such a user would just stay within it."""
         return sigmas * math.sqrt(float((1 / (2 * sigmas**2)).sum()) / ration) * (1 + 1e-9)
 
-    def cuts(self, sigmas: Floats, ration: float) -> list[int]:
-        """Return the numbers of items, rising, that the search may choose from."""
-        affordable = 1 / (2 * sigmas**2) <= LARGEST_PART * ration
-        most = max(1, int(affordable.sum()))
+    def cuts(self, r: float, least: float) -> list[int]:
+        """Return the numbers of items, rising, that the search may choose from.
+
+        With the least noise that there can be, the rarest of them comes close enough.
+        """
+        error = self._errors(self.estimates, self.errors**-2 + least**-2, LOSS_ERROR)
+        most = max(1, int((error <= self.acceptable(r) * self.estimates).sum()))
         return sorted({math.ceil(most / STEP**step) for step in range(CUTS)})
 
     @staticmethod
@@ -173,7 +208,12 @@ class Beliefs:
         unsure = 0.0 if lost is None else LOSS_ERROR
         before, now = self.errors[places] ** -2, (kept / sigmas) ** 2
         combined = (self.estimates[places] * before + measured / kept * now) / (before + now)
-        return combined, np.sqrt(1 / (before + now) + (unsure * combined) ** 2)
+        return combined, self._errors(combined, before + now, unsure)
+
+    @staticmethod
+    def _errors(estimates: Floats, precision: Floats, loss: float) -> Floats:
+        """Return standard errors: of noise, and of what is lost, which is known only so far."""
+        return np.sqrt(1 / precision + (loss * estimates) ** 2)
 
 
 def furthest(asked: list[tuple[int, float]], options: list[int], most: float) -> tuple[int, float]:
