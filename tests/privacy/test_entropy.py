@@ -36,6 +36,8 @@ def test_noise_is_added_to_each_value_in_its_place(entropy):
     noisy = entropy.discrete_gaussian([0, 10**6, -(10**6)], 2.0)
     assert [round(value, -5) for value in noisy] == [0, 10**6, -(10**6)]
     assert entropy.discrete_gaussian([], 2.0) == []
+    many = [10**6 * n for n in range(10_000)]  # drawn by several threads
+    assert [round(value, -5) for value in entropy.discrete_gaussian(many, 2.0)] == many
 
 
 @pytest.mark.parametrize("entropy", [OsEntropy(), SeededEntropy(4)], ids=["os", "seeded"])
