@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.privacy.look import not_negative
-from headcount.privacy.rationing import Beliefs, Found, Sizes, furthest
+from headcount.privacy.rationing import (
+    NO_LOSSES,
+    Beliefs,
+    Found,
+    Losses,
+    Sizes,
+    _ratio_along,
+    furthest,
+)
 
 
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=50), st.floats(1e-3, 1e3))
@@ -71,6 +79,30 @@ def test_where_nothing_is_known_of_users_nobody_exceeds_the_coarse_ration(weight
     assert not found.known
     noise = Beliefs.coarse_noise(found, found.rough_counts(), (2 * rho) ** -0.5)
     assert Beliefs.all_fit(noise, rho)
+
+
+def test_of_popular_items_less_is_put_back():
+    """In proportion to the count, up to the popular ones; nothing where nobody can exceed."""
+    losses = Losses(rare=0.05, popular=0.01, most=np.array([0]))
+    lost, unsure = losses.of(np.array([2000.0, 1000.0, 500.0, 1e-9]), popular=1000.0)
+    assert lost == pytest.approx([0.01, 0.01, 0.025, 0.04])
+    assert np.all(np.diff(unsure[1:]) > 0)
+    none, sure = NO_LOSSES.of(np.array([5.0]), popular=1.0)
+    assert (none, sure) == (0, 0)
+
+
+def test_popular_items_have_half_as_many_users_as_the_first():
+    beliefs = Beliefs(np.array([30.0, 100.0, 50.0, 49.0]), np.ones(4), np.array([1, 2, 3, 0]))
+    assert beliefs.popular(beliefs.order).tolist() == [1, 2]
+
+
+def test_counts_per_weight_follow_the_most_popular_items():
+    """Those are unlike the others, of which there are many more."""
+    weights = np.linspace(10_000, 100, 5120)
+    counts = weights * np.where(np.arange(5120) < 80, 2.0, 4.0)
+    ratios = _ratio_along(counts, weights)
+    assert ratios[:20] == pytest.approx(2.0)
+    assert ratios[1000:] == pytest.approx(4.0)
 
 
 @given(st.floats(-40, 40), st.floats(0.1, 1e3))

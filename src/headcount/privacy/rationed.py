@@ -20,7 +20,7 @@ from headcount.privacy.entropy import Entropy
 from headcount.privacy.filter import Cost, PrivacyFilter
 from headcount.privacy.gaussian import measure_cost, reach, sigma_for
 from headcount.privacy.population import GRID, RATION, Integers, Population
-from headcount.privacy.rationing import LOSS, Beliefs, Found, Sizes, furthest
+from headcount.privacy.rationing import LOSS, NO_LOSSES, Beliefs, Found, Losses, Sizes, furthest
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
@@ -34,7 +34,8 @@ SIZES = Fraction(3, 1000)
 DISCOVERIES = (Fraction(8, 100), Fraction(20, 100))
 COARSE = Fraction(8, 100)
 SEARCH = Fraction(6, 100)
-FINAL = 1 - len(DISCOVERIES) * SIZES - sum(DISCOVERIES) - COARSE - SEARCH
+POPULAR = Fraction(2, 1000)
+FINAL = 1 - len(DISCOVERIES) * SIZES - sum(DISCOVERIES) - COARSE - SEARCH - POPULAR
 #: How often the search for the last rank may ask.
 SEARCH_STEPS = 5
 
@@ -99,21 +100,25 @@ def rationed_release(
     coarse = asking.counts(noise, COARSE * rho)
     beliefs = Beliefs.from_coarse(found, rough, coarse, noise)
     ration = asking.filter.left.rho
-    number, lost = found.number, None
-    sigmas = beliefs.sigmas(r, sigma_for(ration), number)
+    kept, losses = beliefs.order, NO_LOSSES
+    sigmas = beliefs.sigmas(r, sigma_for(ration), kept.size)
     if beliefs.all_fit(sigmas, float(ration)):
         # Nobody can lose anything, and there is something left for less noise.
         sigmas = beliefs.fitted(sigmas, float(ration))
     else:
-        ration -= SEARCH * rho
+        ration -= (SEARCH + POPULAR) * rho
         number, lost = _search(asking, beliefs, r, ration, SEARCH * rho, on_step)
+        kept = beliefs.order[:number]
         sigmas = beliefs.sigmas(r, sigma_for(ration), number)
+        popular = beliefs.popular(kept)
+        losses = Losses(
+            lost, asking.lost(beliefs, sigmas, kept, popular, ration, POPULAR * rho), popular
+        )
     on_step("counting")
-    kept = beliefs.order[:number]
     chosen = np.full(found.number, np.inf)
     chosen[kept] = sigmas[kept]
     measured = asking.counts(chosen, asking.filter.left.rho)
-    return _released(beliefs, kept, measured, sigmas, lost, r, asking.filter.spent)
+    return _released(beliefs, kept, measured, sigmas, losses, r, asking.filter.spent)
 
 
 def _search(
@@ -135,7 +140,9 @@ def _search(
         middle = (low + high + 1) // 2 if asked else high
         number = options[middle]
         sigmas = beliefs.sigmas(r, least, number)
-        loss = asking.lost(beliefs, sigmas, number, ration, rho / SEARCH_STEPS)
+        kept = beliefs.order[:number]
+        rarest = kept[-math.ceil(number / 4) :]
+        loss = asking.lost(beliefs, sigmas, kept, rarest, ration, rho / SEARCH_STEPS)
         asked.append((number, loss))
         low, high = (middle, high) if loss <= LOSS * r else (low, middle - 1)
     return furthest(asked, options, LOSS * r)
@@ -207,20 +214,19 @@ class Asking:
         self,
         beliefs: Beliefs,
         sigmas: NDArray[np.float64],
-        number: int,
+        kept: Integers,
+        some: Integers,
         ration: Fraction,
         rho: Fraction,
     ) -> float:
-        """Return what share of the rarest quarter of so many items is lost by users who exceed."""
-        kept = beliefs.order[:number]
-        rarest = kept[-math.ceil(number / 4) :]
-        mass = float(beliefs.estimates[rarest].sum())
+        """Return what share of some items is lost by users who exceed, if so many are kept."""
+        mass = float(beliefs.estimates[some].sum())
         costs = np.zeros(sigmas.size, dtype=np.int64)
         costs[kept] = costs_of(sigmas[kept], ration)
         among = np.zeros(sigmas.size, dtype=np.bool_)
-        among[rarest] = True
+        among[some] = True
         # As much of one user as keeps the noise at two hundredths of the whole.
-        most = max(1, min(rarest.size * GRID, int(mass * GRID / 50 * math.sqrt(2 * rho))))
+        most = max(1, min(some.size * GRID, int(mass * GRID / 50 * math.sqrt(2 * rho))))
         sigma = float(math.ceil(most * sigma_for(rho)))
         cost = Cost(measure_cost(sigma, most**2))
         self.filter.reserve(cost)
@@ -262,11 +268,11 @@ def _released(
     kept: Integers,
     measured: NDArray[np.float64],
     sigmas: NDArray[np.float64],
-    lost: float | None,
+    losses: Losses,
     r: float,
     spent: Cost,
 ) -> RationedCounts:
-    estimates, errors = beliefs.updated(kept, measured[kept], sigmas[kept], lost)
+    estimates, errors = beliefs.updated(kept, measured[kept], sigmas[kept], losses)
     good = np.flatnonzero(errors <= beliefs.acceptable(r) * estimates)
     good = good[np.argsort(-estimates[good], kind="stable")]
     return RationedCounts(

@@ -33,8 +33,9 @@ STEP, CUTS = 1.15, 16
 LOSS, LARGEST_LOSS = 0.5, 0.2
 #: The powers that are tried for how a loss grows with the number of items.
 POWERS = [0.25 * step for step in range(2, 25)]
-#: How far the loss found by the search is believed, and how far off it may be after that.
-LOSS_BELIEVED, LOSS_ERROR = 0.75, 0.027
+#: How far the loss found by the search is believed, and how far off it may be after that; and how
+#: far off that of popular items may be, which is asked for when all is decided.
+LOSS_BELIEVED, LOSS_ERROR, POPULAR_ERROR = 0.8, 0.027, 0.012
 #: σ comes in steps of this, so that items share samplers.
 SIGMA_STEP = 1.02
 
@@ -115,6 +116,36 @@ class Found:
         return np.maximum(counts, 1.0)
 
 
+@dataclass(frozen=True)
+class Losses:
+    """What shares of counts are lost by users who exceed their ration.
+
+    Attributes:
+        rare: of the rarest items.
+        popular: of the most popular ones, which light users have too.
+        most: the places of those; none, if nobody can exceed.
+    """
+
+    rare: float
+    popular: float
+    most: NDArray[np.int64]
+
+    def of(self, estimates: Floats, popular: float) -> tuple[Floats, Floats]:
+        """Return what share of each count is lost, and how far off that may be.
+
+        The more of all users have an item, the more alike they are to all users: in proportion.
+        """
+        if not self.most.size:
+            return np.zeros(estimates.size), np.zeros(estimates.size)
+        alike = np.minimum(estimates / popular, 1.0)
+        rare, common = (min(max(loss, 0.0), LARGEST_LOSS) for loss in (self.rare, self.popular))
+        lost = LOSS_BELIEVED * rare * (1 - alike) + common * alike
+        return lost, LOSS_ERROR * (1 - alike) + POPULAR_ERROR * alike
+
+
+NO_LOSSES = Losses(0.0, 0.0, np.zeros(0, dtype=np.int64))
+
+
 @dataclass
 class Beliefs:
     """What is known of each found item's count, and in which order the items go.
@@ -137,7 +168,8 @@ class Beliefs:
         of how many items users have, even one with every item stays within it.
         """
         least = least if found.known else least * math.sqrt(found.number) * (1 + 1e-9)
-        return np.maximum(_stepped(COARSE_NOISE * rough), least)
+        closer = (rough.min() / rough) ** CLOSER
+        return np.maximum(_stepped(COARSE_NOISE * rough * closer), least)
 
     @classmethod
     def from_coarse(cls, found: Found, rough: Floats, coarse: Floats, noise: Floats) -> "Beliefs":
@@ -200,18 +232,24 @@ class Beliefs:
         """Return the largest relative standard error of an item that is released."""
         return ACCEPTED * r
 
+    def popular(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of some items that have half as many users as the first, or more."""
+        estimates = self.estimates[kept]
+        return kept[: int((estimates >= estimates[0] / 2).sum())]
+
     def updated(
-        self, places: NDArray[np.int64], measured: Floats, sigmas: Floats, lost: float | None
+        self, places: NDArray[np.int64], measured: Floats, sigmas: Floats, losses: Losses
     ) -> tuple[Floats, Floats]:
         """Combine with the final measurement, of which a share is known to be lost, or none."""
-        kept = 1 - LOSS_BELIEVED * min(max(lost or 0.0, 0.0), LARGEST_LOSS)
-        unsure = 0.0 if lost is None else LOSS_ERROR
+        popular = float(self.estimates[losses.most].mean()) if losses.most.size else 1.0
+        lost, unsure = losses.of(self.estimates[places], popular)
+        kept = 1 - lost
         before, now = self.errors[places] ** -2, (kept / sigmas) ** 2
         combined = (self.estimates[places] * before + measured / kept * now) / (before + now)
         return combined, self._errors(combined, before + now, unsure)
 
     @staticmethod
-    def _errors(estimates: Floats, precision: Floats, loss: float) -> Floats:
+    def _errors(estimates: Floats, precision: Floats, loss: Floats | float) -> Floats:
         """Return standard errors: of noise, and of what is lost, which is known only so far."""
         return np.sqrt(1 / precision + (loss * estimates) ** 2)
 
@@ -236,8 +274,9 @@ def furthest(asked: list[tuple[int, float]], options: list[int], most: float) ->
 
 def _ratio_along(counts: Floats, weights: Floats) -> Floats:
     """Return counts per weight among items of similar weight."""
-    parts = max(1, min(8, weights.size // 40))
-    edges = np.linspace(0, weights.size, parts + 1).astype(int)
+    # Parts that grow with the rank: the most popular items are the most unlike the others.
+    parts = int(math.log2(max(weights.size / 40, 1)))
+    edges = np.array([0, *(weights.size >> (parts - part) for part in range(parts + 1))])
     middles = (edges[:-1] + edges[1:]) / 2
     ratios = [max(float(counts[a:b].sum() / weights[a:b].sum()), 0.2) for a, b in pairwise(edges)]
     return np.interp(np.arange(weights.size), middles, ratios)
