@@ -55,6 +55,10 @@ class Passes:
                 )
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
+    def numbers(self, rows: "pa.Table") -> Expression:
+        """Put a small public table of numbers beside the pairs; no column of it holds items."""
+        return self._engine.upload(rows, "a table cannot be put beside the events")
+
     def keep(self, query: Expression) -> Expression:
         """Run a query once and keep its rows on the engine until the session ends."""
         return self._engine.materialise(query, "the events cannot be aggregated")

@@ -116,7 +116,7 @@ class EnginePopulation:
 
         if self._new is None:
             return
-        known = self._passes.public(pa.table({"thing": self._new}))
+        known = self._passes.numbers(pa.table({"thing": self._new}))
         self._open = self._passes.keep(self._open.anti_join(known, "thing"))
         sizes = self._open.group_by("person").agg(items=ibis._.count().cast("int64"))
         self._sizes = self._passes.keep(sizes)
@@ -128,7 +128,7 @@ class EnginePopulation:
 
         priced = np.flatnonzero(columns["cost"] > 0)
         table = {name: to_arrow(column[priced]) for name, column in columns.items()}
-        public = self._passes.public(pa.table({"place": to_arrow(priced), **table}))
+        public = self._passes.numbers(pa.table({"place": to_arrow(priced), **table}))
         return self._pairs_of_found().join(public, "place")
 
     def _pairs_of_found(self) -> Expression:
@@ -138,7 +138,7 @@ class EnginePopulation:
             assert self._found is not None  # noqa: S101 (asked for after a round of discovery)
             places = to_arrow(np.arange(self._found.num_rows, dtype=np.int64))
             table = pa.table({"thing": self._found[self._thing], "place": places})
-            pairs = self._pairs.join(self._passes.public(table), "thing")
+            pairs = self._pairs.join(self._passes.numbers(table), "thing")
             self._found_pairs = self._passes.keep(pairs.select("person", "place"))
         return self._found_pairs
 

@@ -48,7 +48,7 @@ CAUTION_FOR_BOUND = (
 ADVICE_WHEN_EMPTY = (
     "Nothing was released, which is a result like any other: no item was found to have enough "
     "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
-    "relative error or coarser items help."
+    "relative error, coarser items or, if another method was asked for, the method auto may help."
 )
 
 
@@ -117,8 +117,8 @@ class Guarantee:
         if not self.private:
             return "NOT PRIVATE: made with a seed, for experiments only. Do not publish."
         return (
-            f"({shown_above(self.epsilon)}, {shown_above(self.delta)})-differential privacy, from "
-            f"{shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP. "
+            f"(ε = {shown_above(self.epsilon)}, δ = {shown_above(self.delta)})-differential "
+            f"privacy, from {shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP. "
             f"Protects {self.unit}."
         )
 
@@ -174,8 +174,10 @@ class Release:
 
     def summary(self) -> list[str]:
         """Return a few sentences about the release, none of which depends on unreleased data."""
+        chosen = self.settings.get("chosen")
+        by = f" by the method {chosen}, which {self.guarantee.method} chose" if chosen else ""
         lines = [
-            f"Released {len(self):,} item{'' if len(self) == 1 else 's'}.",
+            f"Released {len(self):,} item{'' if len(self) == 1 else 's'}{by}.",
             f"Guarantee: {self.guarantee}",
             f"Spent: ρ = {shown_above(self.spent['rho'])}, "
             f"δ = {shown_above(self.spent['delta'], 3)}.",

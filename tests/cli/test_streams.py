@@ -90,7 +90,7 @@ def test_no_place_for_temporary_files(headcount, parquet, monkeypatch):
 
 def test_too_little_memory(headcount, parquet):
     ran = headcount("release", parquet, *COLUMNS, "--memory", "1KB")
-    assert (ran.code, ran.out) == (2, "")
+    assert (ran.code, ran.out) == (4, "")
     assert "--memory" in ran.err
 
 

@@ -121,7 +121,8 @@ def test_nothing_is_left_on_the_engine(held, fails):
         with Session() as session:
             passes = Passes(open_source(session, held.source, Request()), "who", ["what"])
             passes.public(pa.table({"what": ["a"], "noise": [1]}))
-            assert held.names() != before
+            # What SQLite has is kept by DuckDB.
+            assert (held.names() != before) == (held.engine != "sqlite")
             if fails == "in Python":
                 raise ZeroDivisionError
             if fails == "on the engine":

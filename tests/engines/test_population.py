@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.engines import Session
+from headcount.engines.duckdb import DuckDB
 from headcount.population import EnginePopulation
 from headcount.privacy.population import GRID, RATION
 from headcount.sources import Request, open_source
@@ -16,7 +17,12 @@ from tests.engines.conftest import ENGINES
 from tests.privacy.population import PlainPopulation
 
 PAIRS = [(u, 1000 - i) for u in range(60) for i in range(1 + u % 7)]
-NAMES = ["thing", "users", "person", "items", "user", "total", "thing_", "Users"]
+NAMES = ["thing", "users", "person", "items", "user", "total", "thing_", "Users", "cost", "counted"]
+NAMES += ["place"]
+
+
+# With it alone a user has spent so much that 2⁶⁰ // that is 999,999, a hair below 1000².
+A_SHARE_OF_999 = GRID**2 * RATION // 10**6 + 1
 
 
 def pairs(name):
@@ -29,9 +35,11 @@ def answers(name, source=None, **request):
         events = open_source(session, source or pairs(name), Request(**request))
         population = EnginePopulation(events, "who", [name])
         top = population.top_counts(3)
-        weights = population.weights(2**14, 100, 1).tolist()
-        population.found([1, 3, 5, 6])
-        costs = np.array([2**50, 2**51, 2**51, 2**50])
+        # Of users with 7 items nothing counts, and of items with little weight; of one user no
+        # more than 900 is lost.
+        weights = population.weights(2**14, 6, 2**16 + 2**15).tolist()
+        population.found([0, 1, 3, 4])
+        costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
         among = np.array([False, True, True, False])
         return (
             list(zip(top.items[name].to_pylist(), top.counts.to_pylist(), strict=True)),
@@ -39,8 +47,42 @@ def answers(name, source=None, **request):
             population.found_names()[name].to_pylist(),
             population.sizes([1, 2, 4]),
             population.clipped_sums(costs).tolist(),
-            population.lost(costs, among, 10**9),
+            population.lost(costs, among, 900),
         )
+
+
+def test_what_an_engine_answers_to_bounds_is_what_plain_python_does():
+    """Each bound makes a difference here, and is part of what the noise is chosen for."""
+    plain = PlainPopulation(PAIRS)
+    top = Counter(item for _, item in PAIRS).most_common(3)
+    bounded = plain.weights(2**14, 6, 2**16 + 2**15)
+    weights = dict(zip(plain.asked, bounded.tolist(), strict=True))
+    for without in [(100, 2**16 + 2**15), (6, 1)]:
+        other = PlainPopulation(PAIRS)
+        numbers = other.weights(2**14, *without).tolist()
+        assert dict(zip(other.asked, numbers, strict=True)) != weights
+    found = [sorted(weights)[place] for place in (0, 1, 3, 4)]
+    plain.found([plain.asked.index(item) for item in found])
+    costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
+    among = np.array([False, True, True, False])
+    assert plain.lost(costs, among, 900) < plain.lost(costs, among, 10**9)
+    assert answers("what") == (
+        top,
+        [weights[item] for item in sorted(weights)],
+        found,
+        plain.sizes([1, 2, 4]),
+        plain.clipped_sums(costs).tolist(),
+        plain.lost(costs, among, 900),
+    )
+
+
+def test_users_are_told_apart_by_their_exact_ids(monkeypatch):
+    """A hash of an id may be that of another: then one would change what the other gives."""
+    monkeypatch.setattr(DuckDB, "user_key", None)
+    table = pa.table({"who": ["a", "b", "b"], "what": ["x", "x", "y"]})
+    with Session() as session:
+        events = open_source(session, table, Request())
+        assert EnginePopulation(events, "who", ["what"]).sizes([1, 2]) == [2, 1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,7 +111,9 @@ def test_items_that_are_no_numbers_are_numbered_too(engine, on_engine):
 
 
 def test_found_items_are_in_the_order_of_their_names():
-    assert answers("what")[2] == [995, 997, 999, 1000]
+    names = answers("what")[2]
+    assert len(names) == 4
+    assert names == sorted(names)
 
 
 @settings(max_examples=25, deadline=None)

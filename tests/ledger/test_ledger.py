@@ -49,6 +49,18 @@ def test_every_method_pays_what_it_got(opened, method):
     assert float(Fraction(settled["delta"])) == result.spent["delta"] <= 1e-6
 
 
+@pytest.mark.parametrize("amount", ["rho", "delta"])
+def test_a_release_that_spent_more_than_was_reserved_is_not_settled(opened, amount):
+    """No filter grants that; if one did, the ledger would not hide it."""
+    ledger = opened()
+    result = release(hc.Ledger(ledger._where))
+    reservation = ledger.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {})
+    result.spent[amount] *= 100
+    with pytest.raises(hc.LedgerUnavailableError, match="more than was reserved"):
+        ledger.settle(reservation, result, None)
+    assert kinds(ledger)[-1] == "reserve"
+
+
 def test_which_methods_pay_what_they_get():
     """Each needs a proof in ledger.md; a method that joins them needs it first."""
     assert _PAY_WHAT_THEY_GET == ("auto", "pcr", "pcr-paper", "rationed", "threshold")

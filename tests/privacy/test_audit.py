@@ -339,7 +339,8 @@ def losses_told_apart(noise=SeededEntropy):
 
     def runs(population, entropy):
         asked = [asking(population, entropy) for _ in range(SINGLE_RUNS)]
-        return np.array([each.lost(beliefs, sigmas, 4, RHO, RHO) for each in asked])
+        some = np.arange(4), np.array([3])
+        return np.array([each.lost(beliefs, sigmas, *some, RHO, RHO) for each in asked])
 
     def score(shares, here, there):
         assert abs(here.answer - there.answer) == here.most

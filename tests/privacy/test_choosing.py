@@ -49,6 +49,29 @@ def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypat
     assert run.spent.fits(BUDGET.for_filter)
 
 
+@pytest.mark.parametrize(("counts", "users"), [(10**6, 10**6), (10, 3), (10**6, 30)])
+def test_the_choice_follows_from_noisy_answers_only(counts, users, monkeypatch):
+    """The same noisy answers, whatever is true: the same method and the same k̄."""
+
+    class Scripted(SeededEntropy):
+        def discrete_gaussian(self, values, sigma):
+            script = [counts // 4**place for place in range(6)] if len(values) == 6 else [users] * 9
+            return (script + [0] * len(values))[: len(values)]
+
+    chosen = []
+    for name in ("private_count_release", "rationed_release"):
+        monkeypatch.setattr(
+            choosing,
+            name,
+            lambda *given, name=name, **more: chosen.append((name, more.get("k_bar"))),
+        )
+    settings = settings_for("pcr")
+    truths = [([7] * 9, [(1, "a")]), ([10**5] * 40_000, list(pairs(2)))]
+    for top, data in truths:
+        release_automatically(top, PlainPopulation(data), settings, BUDGET, Scripted(1))
+    assert chosen[0] == chosen[1]
+
+
 @pytest.mark.parametrize("settings", [settings_for("pcr"), settings_for("pcr", k_bar=30)])
 def test_an_empty_table_is_released_too(settings):
     run = release_automatically([], PlainPopulation([]), settings, BUDGET, SeededEntropy(1))

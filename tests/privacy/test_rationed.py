@@ -331,6 +331,66 @@ def test_equal_weights_come_in_any_order():
     assert len(orders) == 6
 
 
+class AtTheThreshold:
+    """Items whose weights lie around T for the number of items that was asked for."""
+
+    def __init__(self, sigma, delta):
+        self.sigma, self.delta = sigma, delta
+
+    def weights(self, unit, most_items, at_least):
+        self.most_items = most_items
+        bound = thresholds(self.sigma, at_least, self.delta)[most_items]
+        return np.array([bound - 1, bound, bound + 1])
+
+    def found(self, places):
+        self.places = places
+
+
+@pytest.mark.parametrize("items", [1, 12, 64, 4000])
+def test_the_threshold_is_that_of_who_takes_part(items):
+    """And of δ: with more δ, or for fewer items than take part, it would be lower."""
+    delta, sizes = Fraction(1, 10**6), Sizes([10**6 * (b <= items) for b in Sizes.BOUNDS], 1.0)
+    sigma = float(math.ceil(rationed.sigma_for(Fraction(1)) * UNIT))
+    asking = rationed.Asking(
+        AtTheThreshold(sigma, delta), SeededEntropy(1), PrivacyFilter(Cost(Fraction(1), delta))
+    )
+    asking.entropy.discrete_gaussian = lambda values, sigma: list(values)
+    asking.discover(Fraction(1), delta, sizes)
+    assert asking.population.places == [2]
+    assert (asking.population.most_items == MOST_ITEMS) == (items == 4000)
+
+
+class Scripted:
+    """Answers that do not depend on what is true, and a population that has something else."""
+
+    def __init__(self, true_sizes):
+        self.true_sizes, self.asked = true_sizes, []
+
+    def words(self, count):
+        return np.arange(count, dtype=np.uint64)
+
+    def discrete_gaussian(self, values, sigma):
+        return [5000 * (place < 9) for place in range(len(values))]
+
+    def sizes(self, at_least):
+        return [self.true_sizes] * len(at_least)
+
+    def weights(self, unit, most_items, at_least):
+        self.asked.append(most_items)
+        return np.zeros(0, dtype=np.int64)
+
+    def found(self, places):
+        pass
+
+
+def test_who_takes_part_follows_from_noisy_sizes_only():
+    runs = [Scripted(size) for size in (0, 10**9)]
+    for run in runs:
+        rationed_release(run, 0.1, Budget(rho=1.0), run)
+    assert runs[0].asked == runs[1].asked
+    assert runs[0].asked[0] < MOST_ITEMS
+
+
 # Nobody has any items, so that all may take part.
 NO_USERS = Sizes([0] * len(Sizes.BOUNDS), sigma=1.0)
 

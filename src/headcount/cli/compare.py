@@ -86,8 +86,8 @@ def compare(
 ) -> None:
     """Compare methods on SOURCE. What it prints is NOT PRIVATE.
 
-    Runs PCR, Plume with true percentiles and, where nobody has more than a few items,
-    thresholding, and shows how many counts each would release and how close they would be.
+    Runs the methods of a release, Plume with true percentiles and, where nobody has more than a
+    few items, thresholding, and shows how many counts each would release and how close.
     """
     if not i_own_this_data:
         raise SettingsError(

@@ -4,6 +4,7 @@ import click
 
 from headcount.cli.options import budget_from, budget_options, mechanism_options
 from headcount.cli.stdout import write_stdout
+from headcount.errors import SettingsError
 
 
 @click.command()
@@ -26,6 +27,11 @@ def plan(
 
     budget = budget_from(rho, epsilon, delta)
     how = Method.of(method, budget, relative_error, candidates, max_items_per_user)
+    if method == "rationed":
+        raise SettingsError(
+            "what a rationed release gives depends on how many items each user has, which is "
+            "private: there is no plan for it without data; plan for auto or pcr"
+        )
     settings, columns = how.settings, ["users per item", "items", "std error"]
     click.echo(
         f"Budget: ρ = {shown_above(budget.rho)}, δ = {shown_above(budget.delta)}, which is "
@@ -49,15 +55,22 @@ def plan(
         click.echo("This budget is too small to release anything.", err=True)
     else:
         click.echo(
-            f"An item needs about {least:,} users to be released at all.\n"
-            "If all items had the same number of users, the budget would be enough for at least:\n",
+            f"By Private Count Release an item needs about {least:,} users to be released.\n"
+            "If all items had the same number of users, the budget would be enough for about:\n",
             err=True,
         )
     write_stdout(aligned(columns, rows, [True] * 3).encode())
     if least is not None:
         click.echo(
             "\nReal data has a few large items and many small ones. What the large ones cost is "
-            "small, so\nexpect at least as many items as the row of the smallest count that you "
+            "small, so\nexpect about as many items as the row of the smallest count that you "
             "hope to see.",
+            err=True,
+        )
+    if method == "auto" and candidates is None:
+        click.echo(
+            "Where there are thousands of users, auto chooses a rationed release instead. It also "
+            "finds items\nwith fewer users, and often several times as many of them; how many "
+            "depends on the data.",
             err=True,
         )

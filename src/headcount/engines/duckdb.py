@@ -123,6 +123,15 @@ class DuckDB(Engine):
         finally:
             self.backend.con.unregister(name)
 
+    def insert(self, table: Expression, rows: "pa.Table") -> None:
+        """Add rows of this process to a table that is kept."""
+        con, name = self.backend.con, self.scratch_name()
+        con.register(name, rows)
+        try:
+            con.execute(f'INSERT INTO "{table.get_name()}" SELECT * FROM "{name}"')  # noqa: S608
+        finally:
+            con.unregister(name)
+
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""
         # As Ibis does it, but for importing pandas, which takes a quarter of a second. The cast

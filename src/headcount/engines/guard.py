@@ -35,6 +35,7 @@ _DATA_FAULTS = {
 # Failures to understand a query: the message is about names, types and the query's own text.
 _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
 _OUT_OF_MEMORY = ("OutOfMemoryException", "MemoryError")
+_MORE_MEMORY = ": the engine ran out of memory; give it more with --memory"
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
 #: What an error says of data that cannot be read, if nothing more is known of its form.
@@ -43,7 +44,7 @@ ANY_FORM = "the contents do not have the form that was expected"
 
 def opening(action: Callable[[], _Result], says: str) -> _Result:
     """Run what looks at names and schemas only; whatever it raises is a fault of the input."""
-    return _guarded(action, lambda error: SourceError(f"{says}{_about_schema(error)}"))
+    return _guarded(action, lambda error: _of_schema(error, says))
 
 
 def running(action: Callable[[], _Result], says: str, expected: str = ANY_FORM) -> _Result:
@@ -99,21 +100,21 @@ def _is_interrupt(error: BaseException) -> bool:
     return type(error).__name__ == "InterruptException" or code == "SQLITE_INTERRUPT"
 
 
-def _about_schema(error: BaseException) -> str:
+def _of_schema(error: BaseException, says: str) -> HeadcountError:
     kind = type(error).__name__
     if kind in _OUT_OF_MEMORY:
-        return ": the engine ran out of memory; give it more with --memory"
+        return EngineError(f"{says}{_MORE_MEMORY}")
     if kind in _SCHEMA_FAULTS:
-        return f": {str(error).splitlines()[0]}"
+        return SourceError(f"{says}: {str(error).splitlines()[0]}")
     if kind in _DATA_FAULTS:
-        return f": {ANY_FORM}"
-    return f" ({kind})"
+        return SourceError(f"{says}: {ANY_FORM}")
+    return SourceError(f"{says} ({kind})")
 
 
 def _without_data(error: BaseException, says: str, expected: str) -> HeadcountError:
     kind = type(error).__name__
     if kind in _OUT_OF_MEMORY:
-        return EngineError(f"{says}: the engine ran out of memory; give it more with --memory")
+        return EngineError(f"{says}{_MORE_MEMORY}")
     if kind in ("IOException", "OSError") and any(w in str(error).lower() for w in _OUT_OF_SPACE):
         return EngineError(f"{says}: there is no space left for temporary files")
     if getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_NOMEM"):

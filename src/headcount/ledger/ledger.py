@@ -38,6 +38,21 @@ PATIENCE = 60.0
 _PAY_WHAT_THEY_GET = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
 
 
+# What a release states as spent is rounded up to a float.
+_ROUNDED_UP = 1 + Fraction(1, 2**50)
+
+
+def _within(reserved: Cost, release: Release) -> Cost:
+    """Return what a release spent, which is never more than was set aside for it."""
+    spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
+    if spent.rho > reserved.rho * _ROUNDED_UP or spent.delta > reserved.delta * _ROUNDED_UP:
+        raise LedgerUnavailableError(
+            "this release spent more than was reserved for it, which must not be: nothing is "
+            "released, and what was reserved counts as spent"
+        )
+    return Cost(min(spent.rho, reserved.rho), min(spent.delta, reserved.delta))
+
+
 def utc_now() -> datetime:
     """Return the time. Nothing else here asks for it."""
     return datetime.now(UTC)
@@ -155,8 +170,7 @@ class Ledger:
         release.guarantee.require_private()
         spent = reservation.cost
         if release.guarantee.method in _PAY_WHAT_THEY_GET:
-            spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
-            spent = Cost(min(spent.rho, reservation.cost.rho), spent.delta)
+            spent = _within(reservation.cost, release)
         with self._writing() as (books, write):
             if reservation.number not in books.open:
                 raise LedgerUnavailableError(

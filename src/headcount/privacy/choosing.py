@@ -99,13 +99,15 @@ def release_automatically(
     """
     if not settings.ranks:
         return private_count_release(top, 0, settings, budget, entropy, on_step)
-    on_step("choosing a method")
+    on_step("finding and counting items")  # by which method is an outcome, and not said
     privacy_filter = PrivacyFilter(budget.for_filter)
     seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
     k_bar, promised = choose_k_bar(seen, settings, budget)
     sizes = Asking(population, entropy, privacy_filter).sizes(SIZES * budget.rho_for_filter)
     if rationed_items(seen, sizes, settings, budget) > MUST_EXCEED * promised:
-        return rationed_release(population, settings.r, budget, entropy, on_step, privacy_filter)
+        return rationed_release(
+            population, settings.r, budget, entropy, privacy_filter=privacy_filter
+        )
     return private_count_release(
-        top, 0, settings, budget, entropy, on_step, privacy_filter=privacy_filter, k_bar=k_bar
+        top, 0, settings, budget, entropy, privacy_filter=privacy_filter, k_bar=k_bar
     )

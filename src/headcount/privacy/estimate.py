@@ -49,9 +49,10 @@ def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats,
         spread = np.maximum(spread, (SPREAD / 3) ** 2)
     drawn = variances / (variances + spread)
     error = drawn * spread + drawn**2 / _around(weights)
+    # What is wider than the noise of the count itself says nothing more than that.
     return (
         (ratios + drawn * (expected - ratios)) * thresholds,
-        WIDER * np.sqrt(error) * thresholds,
+        np.minimum(WIDER * np.sqrt(error) * thresholds, sigmas),
     )
 
 

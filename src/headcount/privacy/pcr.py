@@ -85,13 +85,13 @@ def private_count_release(
     sigmas: list[float] = []
     thresholds: list[float] = []
     levels_run = 0
+    on_step("choosing and measuring items")  # once: how many levels there are is an outcome
     for plain in levels(settings, budget, k_bar):
         level = plain.with_noise(settings.factor(len(positions)))
         most_picks = level.most_picks(privacy_filter.left)
         if most_picks == 0:
             break
         levels_run += 1
-        on_step("choosing and measuring items")  # not which level, which is an outcome
         privacy_filter.reserve(level.most(most_picks))
         outcome = race(level, candidates, alive, most_picks, entropy)
         items = outcome.picked

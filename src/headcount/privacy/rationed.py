@@ -25,7 +25,7 @@ from headcount.privacy.rationing import LOSS, NO_LOSSES, Beliefs, Found, Losses,
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
 #: Whoever has more items than this takes no part in a round of discovery.
-MOST_ITEMS = 2**12
+MOST_ITEMS = 2**12 - 1
 #: Weights below this many σ are not looked at, and the threshold is higher by as much.
 LOOKED_AT = Fraction(1, 4)
 
@@ -87,14 +87,15 @@ def rationed_release(
     asking = Asking(population, entropy, privacy_filter or PrivacyFilter(budget.for_filter))
     rho, delta = asking.filter.left.rho, asking.filter.left.delta
     found = Found()
-    for number, share in enumerate(DISCOVERIES, 1):
-        on_step(f"finding items, round {number}")
+    # Said once: what is done later, and how often, follows from noisy answers, and whoever sees it
+    # of a run that then dies would have them.
+    on_step("finding and counting items")
+    for share in DISCOVERIES:
         sizes = asking.sizes(SIZES * rho)
         weights, sigma = asking.discover(share * rho, delta / len(DISCOVERIES), sizes)
         found.add(weights, sigma, sizes)
     if not found.number:
         return _nothing(asking.filter.spent)
-    on_step("measuring roughly")
     rough = found.rough_counts()
     noise = Beliefs.coarse_noise(found, rough, sigma_for(COARSE * rho))
     coarse = asking.counts(noise, COARSE * rho)
@@ -107,14 +108,13 @@ def rationed_release(
         sigmas = beliefs.fitted(sigmas, float(ration))
     else:
         ration -= (SEARCH + POPULAR) * rho
-        number, lost = _search(asking, beliefs, r, ration, SEARCH * rho, on_step)
+        number, lost = _search(asking, beliefs, r, ration, SEARCH * rho)
         kept = beliefs.order[:number]
         sigmas = beliefs.sigmas(r, sigma_for(ration), number)
         popular = beliefs.popular(kept)
         losses = Losses(
             lost, asking.lost(beliefs, sigmas, kept, popular, ration, POPULAR * rho), popular
         )
-    on_step("counting")
     chosen = np.full(found.number, np.inf)
     chosen[kept] = sigmas[kept]
     measured = asking.counts(chosen, asking.filter.left.rho)
@@ -127,7 +127,6 @@ def _search(
     r: float,
     ration: Fraction,
     rho: Fraction,
-    on_step: Callable[[str], None],
 ) -> tuple[int, float]:
     """Ask how much is lost with various numbers of items; return how many, and that loss."""
     least = sigma_for(ration)
@@ -135,7 +134,6 @@ def _search(
     asked: list[tuple[int, float]] = []
     low, high = -1, len(options) - 1
     while low < high and len(asked) < SEARCH_STEPS:
-        on_step("looking how far to go")
         # The largest is tried first: with one item per user nobody exceeds the ration.
         middle = (low + high + 1) // 2 if asked else high
         number = options[middle]

@@ -16,7 +16,7 @@ def to_table(release: Release) -> bytes:
     import pyarrow as pa
 
     names = release.table.column_names
-    items = len(names) - len(RESULT_COLUMNS)
+    items = names.index(RESULT_COLUMNS[0])
     rows = [
         [visible(str(value)) for value in row[:items]] + [_number(value) for value in row[items:]]
         for row in plain_rows(release.table)

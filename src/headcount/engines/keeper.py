@@ -1,0 +1,61 @@
+"""Engines that cannot keep rows between passes themselves: DuckDB keeps them instead."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from headcount.engines.base import Engine, Expression
+from headcount.engines.duckdb import DuckDB, connect
+from headcount.engines.guard import running
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KeptByDuckDB(Engine):
+    """An engine in this process that reads events; an embedded DuckDB does the rest."""
+
+    several_passes = True
+
+    @cached_property
+    def keeper(self) -> DuckDB:
+        """What keeps rows, and runs all queries over them."""
+        return DuckDB(connect(self.session), self.session)
+
+    def batches(self, query: Expression) -> "Iterable[pa.Table]":
+        """Run a query of this engine and yield its rows, some at a time."""
+        raise NotImplementedError
+
+    def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor``."""
+        return self.keeper.whole_quotient(dividend, divisor)
+
+    def scattered(self, left: Expression, right: Expression) -> Expression:
+        """Return the hash of DuckDB."""
+        return self.keeper.scattered(left, right)
+
+    def grouped(self, rows: Expression, by: str) -> Expression:
+        """Return rows as DuckDB wants them."""
+        return self.keeper.grouped(rows, by)
+
+    def materialise(self, query: Expression, says: str) -> Expression:
+        """Run a query and let DuckDB keep its rows."""
+        if not self.is_own(query):
+            return self.keeper.materialise(query, says)
+        nothing = query.schema().to_pyarrow().empty_table()
+        kept = self.keeper.upload(nothing, says)
+
+        def insert() -> None:
+            for batch in self.batches(query):
+                self.keeper.insert(kept, batch)
+
+        running(insert, says, self.expected)
+        return kept
+
+    def upload(self, rows: "pa.Table", says: str) -> Expression:
+        """Give a table to DuckDB."""
+        return self.keeper.upload(rows, says)
+
+    def is_own(self, query: Expression) -> bool:
+        """Whether a query is over this engine's own tables, not over what DuckDB keeps."""
+        return not any(backend is self.keeper.backend for backend in query._find_backends()[0])
