@@ -105,7 +105,8 @@ def release(
             events = open_source(session, source, request)
             check_columns(events, user, items)
             run = how.prepare(events, user, items, entropy, progress)
-        made = run()
+        with charge.spent_if_it_fails():
+            made = run()
     guarantee = Guarantee.of(
         budget, method=how.name, private=entropy.private, rows_stay_apart=events.rows_stay_apart
     )
@@ -172,7 +173,8 @@ def release_counts(
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, how.settings.k_bar + 1)
     guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, rows_stay_apart=True)
-    made = how.on_histogram(top, minimum - 1, entropy, progress)
+    with charge.spent_if_it_fails():
+        made = how.on_histogram(top, minimum - 1, entropy, progress)
     return charge.settled(build_release(made, guarantee, columns))
 
 

@@ -106,6 +106,23 @@ def test_a_run_that_fails_before_any_noise_costs_nothing(opened):
     assert ledger.books().left("shop").rho == 1
 
 
+def test_a_run_that_is_interrupted_while_noise_is_drawn_says_that_it_counts(where, monkeypatch):
+    said = []
+    ledger = hc.Ledger(where, tell=said.append)
+    ledger.init("shop", budget=hc.Budget(rho=1, delta=1e-6))
+    said.clear()
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headcount.methods.private_count_release", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release(ledger)
+    assert kinds(ledger) == ["open", "reserve"]
+    (sentence,) = said
+    assert "(entry 2 of the ledger) counts as spent" in sentence
+
+
 def test_what_died_counts_as_spent_until_the_owner_decides(opened):
     ledger = opened()
     dead = ledger.reserve("shop", hc.Budget(rho=0.9), {})

@@ -20,7 +20,8 @@ class Charge:
     """Nothing, if there is no ledger; else what the steps of a release do to it.
 
     In this order: `answer` is looked for; `reserve` refuses or sets aside; the data is counted
-    under `returned_if_it_fails`; the mechanism runs; and only what `settled` returns may be seen.
+    under `returned_if_it_fails`; the mechanism runs under `spent_if_it_fails`; and only what
+    `settled` returns may be seen.
     """
 
     def __init__(
@@ -82,6 +83,20 @@ class Charge:
                 with suppress(HeadcountError):  # it stays reserved, then
                     number = self._reservation.number
                     self._ledger.give_back(number, reason=FAILED_BEFORE_NOISE)
+            raise
+
+    @contextmanager
+    def spent_if_it_fails(self) -> Iterator[None]:
+        """Say that the reservation counts as spent if what is done here fails."""
+        try:
+            yield
+        except BaseException:
+            if self._ledger is not None and self._reservation is not None:
+                self._ledger.tell(
+                    "The run ended while noise was drawn. What was reserved for it (entry "
+                    f"{self._reservation.number} of the ledger) counts as spent, until the owner "
+                    "of the budget decides otherwise."
+                )
             raise
 
     def settled(self, release: Release) -> Release:
