@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _COLOURS = {
     "pcr-paper": "#1f4e79",
     "pcr": "#5b9bd5",
+    "rationed": "#7030a0",
+    "auto": "#b48ccf",
     "plume": "#c55a11",
     "plume-threshold": "#f4b183",
     "gaussian-threshold": "#548235",
