@@ -92,17 +92,24 @@ def test_markup_in_a_message_is_text(on_terminal, monkeypatch):
         assert "[red]text[/red]" in terminal.shown()
 
 
-def test_a_release_says_what_it_does(on_terminal, monkeypatch, parquet):
+STEPS = {
+    "auto": ["gathering who has what", "finding and counting items"],
+    "rationed": ["gathering who has what", "finding and counting items"],
+    "pcr": ["counting distinct users per item", "choosing and measuring items"],
+}
+
+
+@pytest.mark.parametrize("rho", ["0.001", "1", "1000"])
+@pytest.mark.parametrize("method", STEPS)
+def test_a_release_says_what_it_does(on_terminal, monkeypatch, parquet, method, rho):
+    """The same whatever comes out: a run that then dies has told nothing that was not paid for."""
     on_terminal()
     said = []
     monkeypatch.setattr(ProgressBar, "__call__", lambda self, message: said.append(message))
-    args = ["release", str(parquet), "--user", "uid", "--item", "item", "--rho", "1"]
+    args = ["release", str(parquet), "--user", "uid", "--item", "item", "--rho", rho]
+    args += ["--method", method]
     monkeypatch.setattr(sys, "argv", ["headcount", *args])
     from headcount.cli import cli
 
     cli.main(args, standalone_mode=False)
-    assert said[:3] == [
-        "opening the source",
-        "gathering who has what",
-        "choosing a method",
-    ]
+    assert said == ["opening the source", *STEPS[method]]
