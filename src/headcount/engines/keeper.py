@@ -1,5 +1,6 @@
 """Engines that cannot keep rows between passes themselves: DuckDB keeps them instead."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class KeptByDuckDB(Engine):
+class KeptByDuckDB(Engine, ABC):
     """An engine in this process that reads events; an embedded DuckDB does the rest."""
 
     several_passes = True
@@ -22,9 +23,9 @@ class KeptByDuckDB(Engine):
         """What keeps rows, and runs all queries over them."""
         return DuckDB(connect(self.session), self.session)
 
+    @abstractmethod
     def batches(self, query: Expression) -> "Iterable[pa.Table]":
         """Run a query of this engine and yield its rows, some at a time."""
-        raise NotImplementedError
 
     def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
         """Return ``dividend // divisor``."""
