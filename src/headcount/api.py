@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 from headcount.engines import DEFAULT_MEMORY, Session
-from headcount.errors import SettingsError, SourceError
+from headcount.errors import EngineError, LedgerError, SettingsError, SourceError
 from headcount.histogram import check_columns, table_of, top_of_histogram
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
@@ -15,7 +15,7 @@ from headcount.privacy.budget import Budget
 from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from headcount.privacy.settings import METHODS, ON_HISTOGRAMS
 from headcount.release import Guarantee, Release, build_release
-from headcount.sources import Request, SourceName, TableLike, open_source
+from headcount.sources import Request, SourceName, TableLike, check_named, open_source
 
 #: What ``--columns`` and ``columns=`` accept.
 COLUMNS = ("standard", "all")
@@ -46,6 +46,7 @@ def release(
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
     dataset: str | None = None,
+    data_version: str | None = None,
     again: bool = False,
     unsafe_seed: int | None = None,
     progress: Progress = _silent,
@@ -79,6 +80,9 @@ def release(
         memory: what the embedded engine may use before it spills to disk.
         ledger: what the release is charged to, before anybody sees it.
         dataset: whose budget it is charged to; a name that the ledger knows.
+        data_version: a name for the state that the data is in, such as a date. The same question
+            about the same version is answered with the release of before, at no cost; without a
+            version every question is a new one, and is charged.
         again: whether to count and to pay once more for a question that was answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
         progress: called with what is being done.
@@ -93,24 +97,32 @@ def release(
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
     request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
+    version = _version(data_version, ledger)
     asked = _asked(source, how, table=table, sql=sql, user=user, item=items, columns=columns)
-    charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
+    charge = Charge(
+        ledger, dataset, budget, {**asked, "data_version": version}, private=entropy.private
+    )
     answer = charge.answer(source, engine, spark_conf or {}, again=again)
     if answer is not None:
         return answer
-    charge.reserve()
+    # All that can fail without data fails before anything is reserved.
+    check_named(source, request)
+    _try_out(entropy)
     with Session(memory) as session:
+        charge.reserve()
         with charge.returned_if_it_fails():
             progress("opening the source")
             events = open_source(session, source, request)
             check_columns(events, user, items)
             run = how.prepare(events, user, items, entropy, progress)
+            guarantee = Guarantee.of(
+                budget,
+                method=how.name,
+                private=entropy.private,
+                rows_stay_apart=events.rows_stay_apart,
+            )
         with charge.spent_if_it_fails():
-            made = run()
-    guarantee = Guarantee.of(
-        budget, method=how.name, private=entropy.private, rows_stay_apart=events.rows_stay_apart
-    )
-    return charge.settled(build_release(made, guarantee, columns))
+            return charge.settled(build_release(run(), guarantee, columns))
 
 
 def release_counts(
@@ -126,6 +138,7 @@ def release_counts(
     columns: str = "standard",
     ledger: LedgerName | None = None,
     dataset: str | None = None,
+    user: str | None = None,
     unsafe_seed: int | None = None,
     progress: Progress = _silent,
 ) -> Release:
@@ -144,8 +157,10 @@ def release_counts(
         relative_error: as for `release`.
         candidates: as for `release`.
         columns: as for `release`.
-        ledger: as for `release`; a histogram has no name, so that each call is charged.
+        ledger: as for `release`; each call is charged.
         dataset: as for `release`.
+        user: with a ledger, the column that identified the users who were counted. A budget
+            protects one kind of user, and the ledger refuses another.
         unsafe_seed: as for `release`.
         progress: as for `release`.
     """
@@ -157,10 +172,16 @@ def release_counts(
     _check_columns(columns)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
         raise SourceError("minimum must be a whole number of at least 1")
+    if ledger is not None and user is None:
+        raise LedgerError(
+            "with a ledger, say which column identified the users who were counted (user=): a "
+            "budget protects one kind of user"
+        )
     entropy = _entropy(unsafe_seed)
-    charge = Charge(
-        ledger, dataset, budget, _asked(counts, how, minimum=minimum), private=entropy.private
-    )
+    asked = _asked(counts, how, minimum=minimum, user=user)
+    charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
+    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, rows_stay_apart=True)
+    _try_out(entropy)
     charge.reserve()
     with charge.returned_if_it_fails(), Session() as session:
         if isinstance(counts, Mapping):
@@ -172,10 +193,9 @@ def release_counts(
         items = _listed(item)
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, how.settings.k_bar + 1)
-    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, rows_stay_apart=True)
     with charge.spent_if_it_fails():
         made = how.on_histogram(top, minimum - 1, entropy, progress)
-    return charge.settled(build_release(made, guarantee, columns))
+        return charge.settled(build_release(made, guarantee, columns))
 
 
 def _asked(source: object, how: Method, **more: object) -> dict[str, object]:
@@ -189,6 +209,26 @@ def _asked(source: object, how: Method, **more: object) -> dict[str, object]:
 def _check_columns(columns: str) -> None:
     if columns not in COLUMNS:
         raise SettingsError(f"columns must be one of: {', '.join(COLUMNS)}")
+
+
+def _version(data_version: str | None, ledger: object) -> str | None:
+    if data_version is None:
+        return None
+    if ledger is None:
+        raise SettingsError("a version of the data goes with a ledger, which knows what was asked")
+    if not isinstance(data_version, str) or not data_version.strip():
+        raise SettingsError("a version of the data is a text of your choice, such as a date")
+    return data_version
+
+
+def _try_out(entropy: Entropy) -> None:
+    try:
+        entropy.try_out()
+    except Exception as error:
+        raise EngineError(
+            "noise cannot be drawn: OpenDP, which samples it, does not work here "
+            f"({type(error).__name__}); install it again. Nothing was spent"
+        ) from None
 
 
 def _entropy(unsafe_seed: int | None) -> Entropy:

@@ -7,6 +7,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import to_arrow
+from headcount.canonical import FORMAT, METADATA_KEY, account_of
 from headcount.errors import MissingExtraError, NotPrivateError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 #: How often ``lower`` to ``upper`` is meant to hold the true count.
 CONFIDENCE = 0.95
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-
-#: The key of the release's account in the metadata of its Arrow table and Parquet file.
-METADATA_KEY = b"headcount"
 
 UNIT = "one user: all rows of one user id, added or removed"
 UNIT_OF_QUERY = "one user: all rows of one user id in the result of the given SQL, added or removed"
@@ -100,8 +98,8 @@ class Guarantee:
         if not self.private:
             raise NotPrivateError("this release was made with a seed and is not private")
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the guarantee as plain values, what was spent and the settings beside it."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account that is published: the guarantee, what was spent, and the settings."""
         promise = {
             "rho": self.rho,
             "delta": self.delta,
@@ -111,7 +109,12 @@ class Guarantee:
             "method": self.method,
             "version": self.version,
         }
-        return {"guarantee": promise, "spent": self.spent, "settings": self.settings}
+        return {
+            "format": FORMAT,
+            "guarantee": promise,
+            "spent": self.spent,
+            "settings": self.settings,
+        }
 
     def __str__(self) -> str:
         if not self.private:
@@ -235,7 +238,7 @@ def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:
 
 def release_of_table(table: "pa.Table") -> Release:
     """Return the release that a table with its guarantee in its metadata holds."""
-    account = json.loads((table.schema.metadata or {})[METADATA_KEY])
+    account = account_of(table)
     guarantee = Guarantee(
         **account["guarantee"], spent=account["spent"], settings=account["settings"]
     )

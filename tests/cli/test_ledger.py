@@ -1,6 +1,7 @@
 """headcount ledger, headcount verify, and releases that are charged."""
 
 import json
+import os
 
 import pytest
 
@@ -36,17 +37,49 @@ def charged(headcount, parquet, ledger):
 
 
 def test_a_release_is_charged_once_for_the_same_question(headcount, charged, ledger):
-    first = charged("--rho", "1", "--format", "json")
+    ask = ["--rho", "1", "--format", "json", "--data-version", "May"]
+    first = charged(*ask)
     assert (first.code, first.err.splitlines()[0][:17]) == (0, "Charged to 'shop'")
-    second = charged("--rho", "1", "--format", "json")
+    second = charged(*ask)
     assert second.out == first.out
     assert "at no cost" in second.err
-    third = charged("--rho", "1", "--format", "json", "--again")
+    assert headcount("ledger", "fetch", ledger, "3", "--format", "json").out == first.out
+    third = charged(*ask, "--again")
     assert third.out != first.out
     [shown] = json.loads(headcount("ledger", "show", ledger, "--format", "json").out)
     spent = [json.loads(ran.out)["spent"]["rho"] for ran in (first, third)]
     assert shown["spent"]["rho"] == pytest.approx(sum(spent))
     assert shown["left"]["rho"] == pytest.approx(4 - sum(spent))
+
+
+def test_a_release_can_be_written_again(headcount, charged, ledger, tmp_path):
+    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    charged("--rho", "1", "--output", first)
+    ran = headcount("ledger", "fetch", ledger, "3", "--output", second)
+    assert (ran.code, ran.out) == (0, "")
+    assert second.read_bytes() == first.read_bytes()
+    ran = headcount("ledger", "fetch", ledger, "2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "entry 2 of the ledger is no release" in ran.err
+
+
+def test_a_budget_protects_one_kind_of_user(headcount, charged, ledger):
+    assert charged("--rho", "0.1").code == 0
+    ran = charged("--rho", "0.1", "--user", "session")
+    assert (ran.code, ran.out) == (2, "")
+    assert "protects one value of the column 'uid', and this release counts by 'session'" in ran.err
+
+
+def test_text_that_is_not_utf8_does_not_spoil_the_log(headcount, charged, ledger):
+    bad = os.fsdecode(b"\xff")
+    ran = headcount(
+        "ledger", "extend", ledger, "--dataset", "shop", "--rho", "1", "--reason", f"no {bad}"
+    )
+    assert (ran.code, ran.out) == (2, "")
+    assert "not text in UTF-8" in ran.err
+    assert charged("--rho", "0.1", "--item", bad).code == 2  # there is no such column
+    entries = json.loads(headcount("ledger", "log", ledger, "--format", "json").out)
+    assert entries[1]["facts"]["asked"]["item"] == ["item", "\\udcff"]
 
 
 def test_what_does_not_fit_is_refused_with_what_would(charged, tmp_path):

@@ -53,7 +53,7 @@ def opened(where) -> Callable[..., hc.Ledger]:
 
 def release(ledger: hc.Ledger | str, rho: float = 0.1, dataset: str = "shop") -> hc.Release:
     budget = hc.Budget(rho=rho, delta=1e-6)
-    return hc.release_counts(COUNTS, budget=budget, ledger=ledger, dataset=dataset)
+    return hc.release_counts(COUNTS, budget=budget, ledger=ledger, dataset=dataset, user="u")
 
 
 @pytest.fixture

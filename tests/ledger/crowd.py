@@ -23,7 +23,8 @@ import headcount as hc
 from headcount.histogram import TopCounts
 from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
-from headcount.ledger.stored import fingerprint_of_file, to_bytes
+from headcount.ledger.published import fingerprint_of_file
+from headcount.ledger.stored import to_bytes
 from headcount.methods import Method
 from headcount.privacy.entropy import OsEntropy
 from headcount.release import build_release

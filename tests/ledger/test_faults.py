@@ -12,10 +12,13 @@ import threading
 import traceback
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import headcount as hc
 from headcount.ledger import store
+from headcount.ledger.stored import to_bytes
+from headcount.privacy.entropy import OsEntropy
 from tests.engines.test_faults import wait_until
 from tests.ledger.conftest import NOON, release, schema_of
 
@@ -94,25 +97,134 @@ def test_a_full_disk_refuses(shop):
         for _ in range(1000):  # until a page more is needed
             shop.reserve("shop", hc.Budget(rho=1e-6, delta=1e-11), {})
 
-    assert in_a_process(fill).startswith("LedgerUnavailableError: ")
+    assert in_a_process(fill).startswith("LedgerFullError: ")
     shop.verify()
 
 
-def test_a_full_disk_at_settling_leaves_the_reservation(shop):
-    made = hc.release_counts(
-        {f"item {n}": 9000 for n in range(300)}, budget=hc.Budget(rho=0.5, delta=1e-6)
-    )
+def made_of(items, rho=0.1):
+    counts = {f"item {n}": 9000 for n in range(items)}
+    return hc.release_counts(counts, budget=hc.Budget(rho=rho, delta=1e-6))
+
+
+def settled_on_a_full_disk(shop, made):
     reservation = shop.reserve("shop", hc.Budget(rho=0.5, delta=1e-6), {})
 
     def settle():
+        for name in ("", "-journal"):
+            assert Path(f"{shop._where}{name}").stat().st_size
         files_end_at(Path(shop._where).stat().st_size)
         shop.settle(reservation, made, None)
 
-    said = in_a_process(settle)
-    assert said.startswith("LedgerUnavailableError: ")
+    return reservation, in_a_process(settle)
+
+
+def test_a_full_disk_at_settling_is_no_fault(shop):
+    """There is room for it: that was made sure of when it was reserved."""
+    made = made_of(300, 0.5)
+    _, said = settled_on_a_full_disk(shop, made)
+    assert said == ""
+    assert shop.released(3).table.equals(made.table)
+    shop.verify()
+
+
+def test_more_than_there_is_room_for_leaves_the_reservation(shop, monkeypatch):
+    monkeypatch.setattr(store, "ROOM", 2**12)
+    reservation, said = settled_on_a_full_disk(shop, made_of(300, 0.5))
+    assert said.startswith("LedgerFullError: ")
     assert "disk is full" in said
     assert list(shop.books().open) == [reservation.number]
     shop.verify()
+
+
+def test_room_is_let_go_of(shop):
+    shop.settle(shop.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {}), made_of(1), None)
+    shop.give_back(shop.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {}).number, reason="no")
+    shop.abandon(shop.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {}), reason="no")
+    with sqlite3.connect(shop._where) as connection:
+        [(size,)] = connection.execute("SELECT sum(length(filler)) FROM headcount_room")
+    connection.close()
+    assert size == store.ROOM_IN_JOURNAL
+
+
+def test_a_failure_to_settle_says_that_the_reservation_stays(shop, monkeypatch):
+    def failing(*given):
+        raise hc.LedgerUnavailableError("the ledger cannot be used: it is locked")
+
+    monkeypatch.setattr(shop, "_settle", failing)
+    with pytest.raises(hc.LedgerUnavailableError) as found:
+        release(shop)
+    assert str(found.value) == (
+        "the ledger cannot be used: it is locked. Nothing was released. What was reserved for it "
+        "(entry 2 of the ledger) counts as spent, until the owner of the budget decides otherwise "
+        "(headcount ledger return)."
+    )
+
+
+def test_a_reader_that_comes_and_goes_does_not_cost_a_release(shop, monkeypatch):
+    """Somebody looks at the file in a transaction of their own while a release is settled."""
+    monkeypatch.setattr(store, "SILENCE", 0.0)
+    told = []
+    ledger = hc.Ledger(shop._where, tell=told.append)
+    made = made_of(1)
+    reservation = ledger.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {})
+    reader = sqlite3.connect(shop._where, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM headcount_entries").fetchall()
+    told.clear()
+    settling = threading.Thread(target=ledger.settle, args=(reservation, made, None))
+    settling.start()
+    with sqlite3.connect(shop._where, timeout=0) as other:  # until it waits for the reader alone
+        wait_until(lambda: cannot_read(other))
+    other.close()
+    reader.execute("ROLLBACK")
+    reader.close()
+    settling.join()
+    assert [str(entry.kind) for entry in shop.log()][-1] == "settle"
+
+
+def cannot_read(connection):
+    try:
+        connection.execute("SELECT 1 FROM headcount_entries").fetchall()
+    except sqlite3.OperationalError:
+        return True
+    return False
+
+
+def test_what_can_fail_without_data_fails_before_anything_is_reserved(shop, monkeypatch):
+    def broken(*given):
+        raise ImportError("libopendp.so: cannot open shared object file")
+
+    events = {"user": "u", "item": "q", "budget": hc.Budget(rho=0.1), "dataset": "shop"}
+    table = pa.table({"u": [1], "q": ["tea"]})
+    with pytest.raises(hc.SettingsError, match="memory"):
+        hc.release(table, **events, ledger=shop, memory="much")
+    with monkeypatch.context() as patched:
+        patched.setattr(tempfile, "tempdir", "/nowhere")
+        with pytest.raises(hc.EngineError, match="no folder"):
+            hc.release(table, **events, ledger=shop)
+    monkeypatch.setattr(OsEntropy, "discrete_gaussian", broken)
+    for use in (lambda: hc.release(table, **events, ledger=shop), lambda: release(shop)):
+        with pytest.raises(hc.EngineError, match="OpenDP, which samples it, does not work here"):
+            use()
+    assert [str(entry.kind) for entry in shop.log()] == ["open"]
+
+
+def test_a_ledger_and_its_journal_are_for_their_owner_only(shop):
+    release(shop)
+    for name in ("", "-journal"):
+        assert Path(f"{shop._where}{name}").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_user_without_a_name(monkeypatch, tmp_path):
+    """As in most containers: no entry for the id, and nothing in the environment."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def missing(number):
+        raise KeyError(f"getpwuid(): uid not found: {number}")
+
+    monkeypatch.setattr("pwd.getpwuid", missing)
+    assert hc.Ledger(tmp_path / "budget.db").actor == f"user {os.getuid()}"
 
 
 def test_a_read_only_ledger_can_be_read_and_not_charged():
@@ -199,6 +311,38 @@ def test_a_connection_lost_while_settling_releases_nothing(postgres_url):
     assert isinstance(error, hc.LedgerUnavailableError)
     assert "connection was lost" in str(error)
     assert list(ledger.books().open) == [reservation.number]
+
+
+def test_a_server_that_is_frozen_is_hung_up_on(postgres_url):
+    import psycopg
+
+    ledger = hc.Ledger(schema_of(postgres_url), patience=0.05)
+    ledger.init("shop", budget=hc.Budget(rho=1, delta=1e-5))
+    reservation = ledger.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {})
+    made = made_of(1)
+    frozen = []
+
+    def freeze():
+        """Stop the server's process for this connection, as a debugger or a full host does."""
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            [(pid,)] = other.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'headcount'"
+                " AND state LIKE 'idle in%'"
+            ).fetchall()
+        os.kill(pid, signal.SIGSTOP)
+        frozen.append(pid)
+        return to_bytes(made)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("headcount.ledger.ledger.to_bytes", lambda made: freeze())
+        try:
+            with pytest.raises(hc.LedgerUnavailableError):
+                ledger.settle(reservation, made, None)
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+    assert list(ledger.books().open) == [reservation.number]
+    ledger.settle(reservation, made, None)
 
 
 def test_what_is_read_is_of_one_moment(postgres_url):

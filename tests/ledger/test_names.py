@@ -1,12 +1,13 @@
 """No secret of a source's address stands in a ledger, and none makes another question."""
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import headcount as hc
-from headcount.ledger.names import public_name, state
+from headcount.ledger.names import public_name, source_key
 
 SECRET = "hunter2"
 
@@ -70,9 +71,39 @@ def test_what_is_not_there_is_refused_before_anything_is_reserved(tmp_path):
     assert len(ledger.log()) == 1
 
 
-def test_everything_but_the_password_makes_another_question():
-    one = state("postgres://ann:hunter2@h/shop")
-    assert one == state("postgres://ann:other@h/shop")
-    assert one != state("postgres://ann@h/shop?options=-csearch_path%3Dx")
-    assert one != state("postgres://bob@h/shop")
-    assert state("postgres://ann:x/y@h/shop?z") is None
+def test_everything_but_the_password_makes_another_source():
+    one = source_key("postgres://ann:hunter2@h/shop")
+    assert one == source_key("postgres://ann:other@h/shop")
+    assert one != source_key("postgres://ann@h/shop?options=-csearch_path%3Dx")
+    assert one != source_key("postgres://bob@h/shop")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("PGDATABASE", "other"), ("PGHOST", "elsewhere"), ("PGOPTIONS", "-csearch_path=x")],
+)
+def test_what_the_environment_adds_to_an_address_makes_another_source(monkeypatch, variable, value):
+    monkeypatch.delenv(variable, raising=False)
+    before = source_key("postgres://ann@/")
+    monkeypatch.setenv(variable, value)
+    assert source_key("postgres://ann@/") != before
+    monkeypatch.setenv("PGPASSWORD", SECRET)
+    assert SECRET not in str(source_key("postgres://ann@/"))
+
+
+def test_a_service_makes_another_source(monkeypatch, tmp_path):
+    services = tmp_path / "services"
+    services.write_text("[one]\ndbname=one\n[two]\ndbname=two\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    found = set()
+    for service in ("one", "two"):
+        monkeypatch.setenv("PGSERVICE", service)
+        found.add(str(source_key("postgres:///")))
+    assert len(found) == 2
+
+
+def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path.write_text("u,q\n1,tea\n")
+    assert public_name(path).endswith("caf\\udce9.csv")
+    assert source_key(path) == public_name(path)

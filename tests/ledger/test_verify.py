@@ -1,8 +1,14 @@
 """What was edited, exchanged or made anew is found, and older forms are brought forward."""
 
+import sqlite3
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
+from headcount.ledger import published
 from headcount.ledger.store import SCHEMA_VERSION
 from headcount.writers import render
 from tests.ledger.conftest import COUNTS, ask, change, kinds, release
@@ -17,11 +23,9 @@ from tests.ledger.conftest import COUNTS, ask, change, kinds, release
         "UPDATE headcount_entries SET number = 9 - number WHERE number < 9",
         "UPDATE headcount_ledger SET number = 2",
         "DELETE FROM headcount_releases",
-        "UPDATE headcount_releases SET content = headcount_keys.key FROM headcount_keys",
-        "UPDATE headcount_releases SET question = 'x'",
-        "UPDATE headcount_keys SET key = headcount_releases.content FROM headcount_releases",
-        "DELETE FROM headcount_keys",
-        "INSERT INTO headcount_keys SELECT key FROM headcount_keys",
+        "UPDATE headcount_releases SET content = 'ab'",
+        "UPDATE headcount_releases SET number = 4",
+        "INSERT INTO headcount_releases SELECT 9, content FROM headcount_releases",
         "DELETE FROM headcount_ledger",
         "INSERT INTO headcount_ledger SELECT * FROM headcount_ledger",
         "DROP TABLE headcount_entries",
@@ -45,16 +49,62 @@ def test_answers_that_were_exchanged_are_not_given(where, opened, parquet_of):
     ledger = opened()
     paths = [parquet_of(), parquet_of(users=2000, name="other.parquet")]
     for path in paths:
-        ask(ledger, path)
-    change(where, "CREATE TABLE other AS SELECT number, question FROM headcount_releases")
+        ask(ledger, path, data_version="May")
+    for statement in ("= 99 WHERE number = 3", "= 3 WHERE number = 5", "= 5 WHERE number = 99"):
+        change(where, f"UPDATE headcount_releases SET number {statement}")
+    for use in (ledger.verify, lambda: ask(ledger, paths[0], data_version="May")):
+        with pytest.raises(hc.VerificationError, match="was edited"):
+            use()
+
+
+def test_a_cut_tail_is_found_by_the_releases_that_it_leaves_behind(where, opened):
+    ledger = opened()
+    release(ledger)
+    release(ledger)
+    change(where, "DELETE FROM headcount_entries WHERE number > 3")
     change(
         where,
-        "UPDATE headcount_releases SET question ="
-        " (SELECT question FROM other WHERE other.number <> headcount_releases.number)",
+        "UPDATE headcount_ledger SET number = 3, hash ="
+        " (SELECT hash FROM headcount_entries WHERE number = 3)",
     )
-    for use in (ledger.verify, lambda: ask(ledger, paths[0])):
-        with pytest.raises(hc.VerificationError, match="answers was edited"):
+    with pytest.raises(hc.VerificationError, match="entries at its end may be missing"):
+        ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE headcount_ledger SET number = 'three'",
+        "UPDATE headcount_ledger SET version = 'x'",
+        "UPDATE headcount_ledger SET version = 2.5",
+        "UPDATE headcount_ledger SET hash = x'00'",
+        "UPDATE headcount_ledger SET number = NULL",
+        "UPDATE headcount_entries SET body = x'ff' WHERE number = 2",
+        "UPDATE headcount_entries SET body = 7 WHERE number = 2",
+        "UPDATE headcount_entries SET number = 'three' WHERE number = 3",
+        "UPDATE headcount_releases SET number = 'three'",
+        "UPDATE headcount_releases SET content = 7",
+        "UPDATE headcount_releases SET content = 'text'",
+    ],
+)
+def test_values_of_another_type_are_found_and_no_crash(tmp_path, statement):
+    """SQLite takes any value into any column."""
+    where = str(tmp_path / "budget.db")
+    ledger = hc.Ledger(where)
+    ledger.init("shop", budget=hc.Budget(rho=1, delta=1e-5))
+    release(ledger)
+    with sqlite3.connect(where) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(replace(sql, 'NOT NULL', ''), 'BIGINT', '')"
+        )
+    connection.close()
+    change(where, statement)
+    for use in (ledger.verify, ledger.books, lambda: release(ledger)):
+        with suppress(hc.VerificationError):
             use()
+    with pytest.raises(hc.VerificationError):
+        ledger.verify()
 
 
 @pytest.mark.parametrize("hash_", ["abc", "", "g" * 64])
@@ -108,7 +158,7 @@ def test_a_published_release_is_found(opened, tmp_path, form):
 def as_first_form(where):
     for statement in (
         "DROP TABLE headcount_releases",
-        "DROP TABLE headcount_keys",
+        "DROP TABLE headcount_room",
         "UPDATE headcount_ledger SET version = 1",
     ):
         change(where, statement)
@@ -119,10 +169,9 @@ def test_a_ledger_of_the_first_form_opens_and_is_brought_forward(where, opened, 
     as_first_form(where)
     assert ledger.books().left("shop").rho == 1
     path = parquet_of()
-    ask(ledger, path)  # is not known by its question yet: there was no key
-    ask(ledger, path)
-    ask(ledger, path)
-    assert kinds(ledger).count("settle") == 2
+    ask(ledger, path, data_version="May")
+    ask(ledger, path, data_version="May")
+    assert kinds(ledger).count("settle") == 1
     ledger.verify()
 
 
@@ -132,3 +181,31 @@ def test_a_ledger_of_a_later_form_says_so(where, opened):
     for use in (ledger.books, ledger.verify, lambda: release(ledger)):
         with pytest.raises(hc.LedgerError, match="upgrade headcount"):
             use()
+
+
+@pytest.mark.parametrize("kind", ["repeated by reference", "packed", "many rows", "long JSON"])
+def test_a_file_that_unpacks_to_more_than_any_release_is_not_read(
+    opened, tmp_path, monkeypatch, kind
+):
+    monkeypatch.setattr(published, "LARGEST", 2**20)
+    ledger = opened()
+    made = release(ledger)
+    path = tmp_path / "bomb.parquet"
+    options = {"compression": "zstd"}
+    if kind == "long JSON":
+        path = tmp_path / "bomb.json"
+        path.write_bytes(b" " * (2**20 + 1))
+    else:
+        if kind == "repeated by reference":
+            column = pa.array(["x" * 2**10]).take(pa.array([0] * 2**11))
+        elif kind == "packed":
+            column = pa.array(["x" * 2**10] * 2**11)
+            options["use_dictionary"] = False
+        else:
+            column = pa.nulls(2**20 + 1, pa.bool_())
+        pq.write_table(
+            pa.table({"q": column}, metadata=made.table.schema.metadata), path, **options
+        )
+        assert path.stat().st_size < 2**14
+    with pytest.raises(hc.VerificationError, match="it is larger than any release"):
+        ledger.find(path)

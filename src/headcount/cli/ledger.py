@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,6 +65,9 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
 @click.option("--dataset", "datasets", required=True, multiple=True, metavar="NAME",
               help="The dataset; several with --group.")  # fmt: skip
 @click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
+@click.option("--user", metavar="COLUMN",
+              help="The column that identifies the user; no release may count by another "
+                   "[default: that of the first release].")  # fmt: skip
 @click.option("--rho", type=float, help="ρ of all releases together, as in zCDP.")
 @click.option("--epsilon", type=float, help="ε of all releases together, as in (ε, δ)-DP.")
 @click.option("--delta", type=float, default=DEFAULT_TOTAL_DELTA, show_default=True,
@@ -73,6 +77,7 @@ def init(
     where: str,
     datasets: tuple[str, ...],
     group: str | None,
+    user: str | None,
     rho: float | None,
     epsilon: float | None,
     delta: float,
@@ -80,7 +85,7 @@ def init(
 ) -> None:
     """Give a dataset a total budget; make the ledger if there is none."""
     ledger = _open(where, actor)
-    ledger.init(*datasets, budget=budget_from(rho, epsilon, delta), group=group)
+    ledger.init(*datasets, budget=budget_from(rho, epsilon, delta), group=group, user=user)
     _say_total(ledger, datasets[0])
 
 
@@ -163,7 +168,7 @@ def extend(
 def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
     """Let a dataset have no more releases.
 
-    A question that was answered before still gets its answer, which costs nobody anything.
+    What was released stays in the ledger, and can be written again.
     """
     _open(where, actor).retire(dataset, reason=reason)
     _say(f"{dataset!r} gets no more releases.")
@@ -222,12 +227,32 @@ def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
     )
 
 
+@ledger.command()
+@_where
+@click.argument("entry", type=int)
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table",
+              show_default=True, help="What stdout gets.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write to a file instead: .csv, .json or .parquet.")  # fmt: skip
+def fetch(where: str, entry: int, form: str, output: Path | None) -> None:
+    """Write the release of ENTRY again, as it was. That costs nothing."""
+    from headcount.writers import AtomicFile, format_of, render
+
+    if output is None:
+        write_stdout(render(_open(where).released(entry), form))
+        return
+    form = format_of(output)
+    with AtomicFile(output) as file:
+        file.commit(render(_open(where).released(entry), form))
+
+
 def _plain(entry: "Entry") -> dict[str, Any]:
     return json.loads(entry.body())  # type: ignore[no-any-return]
 
 
 def _write_json(value: object) -> None:
-    write_stdout(f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode())
+    text = f"{json.dumps(value, ensure_ascii=False, indent=2)}\n"
+    write_stdout(text.encode("utf-8", "backslashreplace"))  # which JSON reads back
 
 
 def _write_table(header: list[str], rows: list[list[str]], to_right: list[bool]) -> None:

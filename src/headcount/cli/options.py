@@ -67,10 +67,13 @@ def mechanism_options(command: _Command) -> _Command:
 
 
 def ledger_options(command: _Command) -> _Command:
-    """Add --ledger, --dataset, --actor and --again."""
+    """Add --ledger, --dataset, --data-version, --actor and --again."""
     for option in (
         click.option("--again", is_flag=True,
                      help="Count and pay once more for a question that was answered before."),
+        click.option("--data-version", metavar="NAME",
+                     help="Your name for the state of the data, such as a date. The same question "
+                          "about the same version is answered again at no cost."),
         click.option("--actor", metavar="NAME",
                      help="Who is acting [default: the name of the system's user]."),
         click.option("--dataset", metavar="NAME", help="The dataset of the ledger to charge."),

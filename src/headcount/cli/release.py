@@ -89,6 +89,7 @@ def release(
     ledger: str | None,
     dataset: str | None,
     actor: str | None,
+    data_version: str | None,
     again: bool,
     unsafe_seed: int | None,
 ) -> None:
@@ -123,6 +124,7 @@ def release(
                 memory=memory,
                 ledger=_ledger(ledger, actor, again=again),
                 dataset=dataset,
+                data_version=data_version,
                 again=again,
                 unsafe_seed=unsafe_seed,
                 progress=progress,

@@ -33,12 +33,15 @@ class Reservation:
         dataset: whose budget it is.
         actor: who asked for it.
         cost: ρ and δ.
+        identity: a random text that no other reservation has, in this ledger or in a copy of it;
+            empty in entries of an older headcount.
     """
 
     number: int
     dataset: str
     actor: str
     cost: Cost
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Books:
         self.budget_of: dict[str, str] = {}  # a dataset's budget: its group's, or its own
         self.retired: set[str] = set()
         self.caps: dict[tuple[str, str], Cap] = {}
+        self._units: dict[str, str] = {}  # a dataset's user column, if the owner fixed it
+        self._counted_by: dict[str, dict[int, str]] = {}  # … and those of its releases
         self._open: dict[int, Entry] = {}
         self._spent: dict[tuple[str, str], Cost] = {}  # by dataset and actor
         self._trusting = trusted
@@ -130,7 +135,8 @@ class Books:
     def reserved(self, number: int) -> Reservation:
         """Return a reservation that was neither settled nor returned."""
         entry = self._opened(number)
-        return Reservation(number, entry.dataset, entry.actor, _cost(entry.facts))
+        cost, identity = _cost(entry.facts), str(entry.facts.get("identity", ""))
+        return Reservation(number, entry.dataset, entry.actor, cost, identity)
 
     def _opened(self, number: int) -> Entry:
         if number not in self._open:
@@ -166,6 +172,25 @@ class Books:
         self.known(dataset)
         if dataset in self.retired:
             raise LedgerError(f"the dataset {dataset!r} is retired")
+
+    def unit(self, dataset: str) -> str | None:
+        """Return the column that says who a user of a dataset is; None if nothing fixed it yet.
+
+        The owner fixes it, or the first release that was not returned does.
+        """
+        charged = self._counted_by.get(dataset, {})
+        return self._units.get(dataset) or next(iter(charged.values()), None)
+
+    def may_count_by(self, dataset: str, user: str | None) -> None:
+        """Refuse a release in which "one user" means something else than in those before."""
+        unit = self.unit(dataset)
+        if user is not None and unit is not None and user != unit:
+            raise LedgerError(
+                f"the budget of {dataset!r} protects one value of the column {unit!r}, and this "
+                f"release counts by {user!r}: one budget cannot protect both. Count by {unit!r} "
+                "(SQL can rename a column), or give the data counted by the other column a dataset "
+                "and a budget of its own"
+            )
 
     def may_reserve(self, dataset: str, actor: str, cost: Cost) -> None:
         """Refuse a cost that does not fit."""
@@ -204,6 +229,8 @@ class Books:
                 budget = facts["group"] or facts["datasets"][0]
                 self.totals[budget] = _total(facts)
                 self.budget_of |= dict.fromkeys(facts["datasets"], budget)
+                if facts.get("unit") is not None:
+                    self._units |= dict.fromkeys(facts["datasets"], facts["unit"])
             case Kind.JOIN:
                 self.may_join(dataset, facts["group"])
                 self.totals.pop(dataset, None)
@@ -221,22 +248,36 @@ class Books:
                 delta = None if facts["delta"] is None else Fraction(facts["delta"])
                 self.caps[dataset, facts["of"]] = Cap(Fraction(facts["rho"]), delta)
             case Kind.RESERVE:
+                user = _user(facts)
                 if not self._trusting:
                     self.may_reserve(dataset, actor, _cost(facts))
+                    if "identity" in facts:  # an older headcount did not look at this
+                        self.may_count_by(dataset, user)
                 self._open[entry.number] = entry
+                if user is not None:
+                    self._counted_by.setdefault(dataset, {})[entry.number] = user
             case Kind.SETTLE:
                 reservation, spent = self._opened(facts["reservation"]), _cost(facts)
                 if not self._trusting and not spent.fits(_cost(reservation.facts)):
                     raise LedgerError("a release cost more than was reserved for it")
+                if reservation.dataset != dataset:
+                    raise LedgerError("a release was charged to a dataset that it is not of")
                 del self._open[reservation.number]
                 whose = reservation.dataset, reservation.actor
                 self._spent[whose] = self._spent.get(whose, Cost()) + spent
             case Kind.RETURN:
-                del self._open[self._opened(facts["reservation"]).number]
+                returned = self._opened(facts["reservation"])
+                del self._open[returned.number]
+                self._counted_by.get(returned.dataset, {}).pop(returned.number, None)
 
 
 def _cost(facts: Mapping[str, Any]) -> Cost:
     return Cost(Fraction(facts["rho"]), Fraction(facts["delta"]))
+
+
+def _user(facts: Mapping[str, Any]) -> str | None:
+    user = facts.get("asked", {}).get("user")
+    return None if user is None else str(user)
 
 
 def _total(facts: Mapping[str, Any]) -> Total:

@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 
-from headcount.errors import HeadcountError, LedgerError, NotPrivateError
+from headcount.errors import (
+    HeadcountError,
+    LedgerError,
+    LedgerUnavailableError,
+    NotPrivateError,
+    SettingsError,
+)
 from headcount.ledger.balance import Reservation
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.names import without_secrets
@@ -20,8 +26,8 @@ class Charge:
     """Nothing, if there is no ledger; else what the steps of a release do to it.
 
     In this order: `answer` is looked for; `reserve` refuses or sets aside; the data is counted
-    under `returned_if_it_fails`; the mechanism runs under `spent_if_it_fails`; and only what
-    `settled` returns may be seen.
+    under `returned_if_it_fails`; the mechanism runs, and `settled` is called, under
+    `spent_if_it_fails`; and only what `settled` returns may be seen.
     """
 
     def __init__(
@@ -47,14 +53,22 @@ class Charge:
     def answer(
         self, source: object, engine: str | None, conf: Mapping[str, str], *, again: bool
     ) -> Release | None:
-        """Return what answered the same question before; that costs nothing.
+        """Return what answered the same question about the same version of the data before.
+
+        That costs nothing. Without a version each question is a new one: whether a table is what it
+        was before cannot be told without looking at it.
 
         Args:
-            source: what is read; a file that is not there is refused here.
+            source: what is read.
             engine: what reads it.
             conf: settings of the engine, which are not written down.
             again: whether not to look for an answer.
         """
+        if again and self._asked.get("data_version") is None:
+            raise SettingsError(
+                "every question is a new one unless a version of the data is stated, so there is "
+                "nothing to ask again: leave --again (again=True) out"
+            )
         if self._ledger is None:
             return None
         self._known_by, entry, release = self._ledger.answered(
@@ -81,8 +95,7 @@ class Charge:
         except BaseException:
             if self._ledger is not None and self._reservation is not None:
                 with suppress(HeadcountError):  # it stays reserved, then
-                    number = self._reservation.number
-                    self._ledger.give_back(number, reason=FAILED_BEFORE_NOISE)
+                    self._ledger.abandon(self._reservation, reason=FAILED_BEFORE_NOISE)
             raise
 
     @contextmanager
@@ -90,13 +103,17 @@ class Charge:
         """Say that the reservation counts as spent if what is done here fails."""
         try:
             yield
-        except BaseException:
-            if self._ledger is not None and self._reservation is not None:
-                self._ledger.tell(
-                    "The run ended while noise was drawn. What was reserved for it (entry "
-                    f"{self._reservation.number} of the ledger) counts as spent, until the owner "
-                    "of the budget decides otherwise."
-                )
+        except BaseException as error:
+            if self._ledger is None or self._reservation is None:
+                raise
+            stays = (
+                f"What was reserved for it (entry {self._reservation.number} of the ledger) counts "
+                "as spent, until the owner of the budget decides otherwise (headcount ledger "
+                "return)."
+            )
+            if isinstance(error, LedgerUnavailableError):
+                raise LedgerUnavailableError(f"{error}. Nothing was released. {stays}") from None
+            self._ledger.tell(f"The run ended while noise was drawn. {stays}")
             raise
 
     def settled(self, release: Release) -> Release:

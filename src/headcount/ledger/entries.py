@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from headcount.canonical import canonical_json
 from headcount.errors import VerificationError
 
 #: What the first entry is chained to.
@@ -48,7 +49,7 @@ class Entry:
 
     def body(self) -> str:
         """Return the canonical form, which is what is stored and hashed."""
-        return canonical(asdict(self))
+        return canonical_json(asdict(self))
 
     @classmethod
     def from_body(cls, body: str) -> "Entry":
@@ -57,14 +58,21 @@ class Entry:
         return cls(**{**found, "kind": Kind(found["kind"])})
 
 
-def canonical(value: object) -> str:
-    """Return the one way in which a JSON value is written here."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
 def link(previous: str, body: str) -> str:
     """Return the hash of an entry, which covers all entries before it."""
     return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
+
+
+def printable(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    """Return a JSON value with text that UTF-8 can hold, as names of files need not be."""
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case Mapping():
+            return {printable(key): printable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [printable(each) for each in value]
+    return value
 
 
 @dataclass(frozen=True)

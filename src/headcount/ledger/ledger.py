@@ -1,6 +1,7 @@
 """A budget that is never overspent: `ledger.md`, beside this file, proves what it promises."""
 
 import getpass
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -10,20 +11,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headcount.canonical import fingerprint
 from headcount.errors import BudgetError, LedgerError, LedgerUnavailableError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import Books, Reservation
-from headcount.ledger.checks import Checked, check, seal, unchanged
-from headcount.ledger.entries import Entry, Kind
+from headcount.ledger.checks import Checked, check, release_of
+from headcount.ledger.entries import Entry, Kind, printable
+from headcount.ledger.failures import LedgerFullError
+from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import refused
-from headcount.ledger.stored import (
-    Asked,
-    fingerprint,
-    fingerprint_of_file,
-    question,
-    to_bytes,
-)
+from headcount.ledger.stored import Asked, question, to_bytes
 from headcount.privacy.budget import Budget
+from headcount.privacy.entropy import random_identity
 from headcount.privacy.filter import Cost
 from headcount.release import Release
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 #: How long another process may hold the ledger before it counts as locked, in seconds.
 PATIENCE = 60.0
+#: How many times as long a release waits that has been paid for.
+PATIENCE_TO_SETTLE = 10
 
 # Methods of which ledger.md proves that what they did not spend may be spent again. Any other is
 # charged in full.
@@ -47,8 +48,7 @@ def _within(reserved: Cost, release: Release) -> Cost:
     spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
     if spent.rho > reserved.rho * _ROUNDED_UP or spent.delta > reserved.delta * _ROUNDED_UP:
         raise LedgerUnavailableError(
-            "this release spent more than was reserved for it, which must not be: nothing is "
-            "released, and what was reserved counts as spent"
+            "this release spent more than was reserved for it, which must not be"
         )
     return Cost(min(spent.rho, reserved.rho), min(spent.delta, reserved.delta))
 
@@ -84,7 +84,7 @@ class Ledger:
     ) -> None:
         if not isinstance(where, str | PathLike):
             raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
-        self.actor = _named("an actor", getpass.getuser() if actor is None else actor)
+        self.actor = _named("an actor", _system_user() if actor is None else actor)
         self.tell = tell
         self._where = str(where)
         self._patience = patience
@@ -92,7 +92,9 @@ class Ledger:
 
     # --- what the owner decides -----------------------------------------------------------------
 
-    def init(self, *datasets: str, budget: Budget, group: str | None = None) -> None:
+    def init(
+        self, *datasets: str, budget: Budget, group: str | None = None, user: str | None = None
+    ) -> None:
         """Give a dataset a total, or several that share people one total as a group.
 
         Args:
@@ -100,18 +102,22 @@ class Ledger:
             budget: the total. Each release takes its δ from it, so that a total needs the δ of
                 all releases together; the default of a `Budget` is that of one.
             group: a name for several datasets.
+            user: the column that identifies the user in all of these datasets. Every release must
+                count by it; if it is not given, the first release of each dataset fixes it.
         """
         if not isinstance(budget, Budget):
             raise BudgetError("budget must be a headcount.Budget")
         names = [_named("a dataset", name) for name in datasets]
         if group is not None:
             _named("a group", group)
+        if user is not None:
+            _named("a user column", user)
         Books().may_open(names, group)  # before a file is made for what cannot be
         self._store.create()
         with self._writing() as (books, write):
             books.may_open(names, group)
             total = _total_facts(Total.of(budget))
-            write(Kind.OPEN, names[0], datasets=names, group=group, **total)
+            write(Kind.OPEN, names[0], datasets=names, group=group, unit=user, **total)
 
     def join(self, dataset: str, group: str, *, reason: str) -> None:
         """Put a dataset into a group, which then pays for what it has used and will use."""
@@ -151,58 +157,74 @@ class Ledger:
         with self._writing() as (books, write):
             found = books.reserved(reservation)
             write(Kind.RETURN, found.dataset, reservation=reservation, reason=_reason(reason))
+            write.transaction.free_room(found.identity)
 
     # --- what a release does --------------------------------------------------------------------
 
     def reserve(self, dataset: str, budget: Budget, asked: Asked) -> Reservation:
         """Set the most that a release can cost aside, durably, or refuse."""
-        cost = charge_of(budget)
+        cost, identity = charge_of(budget), random_identity()
         with self._writing() as (books, write):
             refused(books, dataset, self.actor, budget)
-            number = write(Kind.RESERVE, dataset, asked=dict(asked), **_cost_facts(cost))
-        return Reservation(number, dataset, self.actor, cost)
+            number = write(
+                Kind.RESERVE, dataset, asked=dict(asked), identity=identity, **_cost_facts(cost)
+            )
+            write.transaction.make_room(identity)
+        return Reservation(number, dataset, self.actor, cost, identity)
+
+    def abandon(self, reservation: Reservation, *, reason: str) -> None:
+        """Return a reservation of one's own, from which nothing came out."""
+        with self._writing() as (books, write):
+            _require_own(books, reservation)
+            number = reservation.number
+            write(Kind.RETURN, reservation.dataset, reservation=number, reason=_reason(reason))
+            write.transaction.free_room(reservation.identity)
 
     def settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
         """Charge what a release did cost and keep it, at once; only then may anybody see it.
 
         Returns what is left of the dataset's budget, with δ as the total was given.
+
+        Raises:
+            LedgerUnavailableError: it is not charged, and what was reserved stays reserved.
         """
+        try:
+            return self._settle(reservation, release, known_by)
+        except LedgerFullError:  # here is the room that was made sure of
+            with self._patient_store.transaction(writes=True) as transaction:
+                transaction.free_room(reservation.identity)
+            return self._settle(reservation, release, known_by)
+
+    def _settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
         release.guarantee.require_private()
         spent = reservation.cost
         if release.guarantee.method in _PAY_WHAT_THEY_GET:
             spent = _within(reservation.cost, release)
-        with self._writing() as (books, write):
-            if reservation.number not in books.open:
-                raise LedgerUnavailableError(
-                    f"the reservation of this release (entry {reservation.number}) was returned "
-                    "while it ran: nothing was released"
-                )
+        with self._writing(self._patient_store) as (books, write):
+            _require_own(books, reservation)
             number = write(
                 Kind.SETTLE,
                 reservation.dataset,
                 reservation=reservation.number,
-                release=fingerprint(release),
-                question=seal(write.transaction.key(), reservation.number, known_by),
+                release=fingerprint(release.table),
+                question=known_by,
                 **release.guarantee.to_dict(),
                 **_cost_facts(spent),
             )
-            write.transaction.keep(number, known_by, to_bytes(release))
+            write.transaction.keep(number, to_bytes(release))
+            write.transaction.free_room(reservation.identity)
             return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
     def answered(
         self, dataset: str, asked: Asked, source: object, read_with: object = None
     ) -> tuple[str | None, Entry | None, Release | None]:
-        """Return what a question is known by, and the release that answered it before, if any."""
+        """Return what a question is known by, and the release that answered it last, if any."""
+        known_by = question(dataset, asked, source, read_with)
         with self._store.transaction(writes=False) as transaction:
-            key = transaction.key()
-            known_by = question(key, dataset, asked, source, read_with) if key else None
-            if known_by is None:
-                return None, None, None
-            kept = transaction.answer(known_by)
-            if kept is None:
-                return known_by, None, None
-            entry = transaction.entries()[kept.number - 1]
-            return known_by, entry, unchanged(entry, kept, key)
+            for entry in reversed(transaction.entries() if known_by else []):
+                if entry.kind is Kind.SETTLE and entry.facts.get("question") == known_by:
+                    return known_by, entry, release_of(entry, transaction)
+        return known_by, None, None
 
     # --- what anybody may ask -------------------------------------------------------------------
 
@@ -234,6 +256,16 @@ class Ledger:
         with self._store.transaction(writes=False) as transaction:
             return check(transaction, head)
 
+    def released(self, number: int) -> Release:
+        """Return the release that an entry was charged for, as it was: that costs nothing."""
+        with self._store.transaction(writes=False) as transaction:
+            entries = transaction.entries()
+            if not 1 <= number <= len(entries) or entries[number - 1].kind is not Kind.SETTLE:
+                raise LedgerError(
+                    f"entry {number} of the ledger is no release; `headcount ledger log` lists them"
+                )
+            return release_of(entries[number - 1], transaction)
+
     def find(self, path: Path) -> Entry:
         """Return the entry that charged for a published file."""
         wanted = fingerprint_of_file(path)
@@ -253,9 +285,15 @@ class Ledger:
 
         return Store(self._where, self._patience, self.tell)
 
+    @cached_property
+    def _patient_store(self) -> "Store":
+        from headcount.ledger.store import Store
+
+        return Store(self._where, PATIENCE_TO_SETTLE * self._patience, self.tell)
+
     @contextmanager
-    def _writing(self) -> "Iterator[tuple[Books, _Writer]]":
-        with self._store.transaction(writes=True) as transaction:
+    def _writing(self, store: "Store | None" = None) -> "Iterator[tuple[Books, _Writer]]":
+        with (store or self._store).transaction(writes=True) as transaction:
             books = Books(transaction.entries(), trusted=True)
             yield books, _Writer(transaction, books, self.actor, self._clock())
 
@@ -272,10 +310,27 @@ class _Writer:
     def __call__(self, kind: Kind, dataset: str, **facts: object) -> int:
         time = self._now.astimezone(UTC).isoformat(timespec="seconds")
         number = self.transaction.next_number
-        entry = Entry(number, time, self._actor, kind, dataset, facts)
+        entry = Entry(number, time, self._actor, kind, dataset, printable(facts))
         self._books.add(entry)
         self.transaction.append(entry)
         return number
+
+
+def _require_own(books: Books, reservation: Reservation) -> None:
+    """Refuse to go on with a reservation that the ledger does not have as it was made."""
+    if books.open.get(reservation.number) != reservation:
+        raise LedgerUnavailableError(
+            "the ledger no longer has the reservation of this release (entry "
+            f"{reservation.number}): it was returned, or the ledger was replaced by a copy, while "
+            "the release ran"
+        )
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no entry for this user, as in many containers
+        return f"user {os.getuid()}"
 
 
 def _cost_facts(cost: Cost) -> dict[str, str]:
@@ -295,4 +350,6 @@ def _named(what: str, name: str) -> str:
 def _reason(reason: str) -> str:
     if not isinstance(reason, str) or not reason.strip():
         raise LedgerError("give a reason: it is kept in the ledger")
+    if printable(reason) != reason:
+        raise LedgerError("the reason is not text in UTF-8; it is kept in the ledger")
     return reason

@@ -1,4 +1,4 @@
-"""What a source is called in the ledger, where no password may ever stand, and known by."""
+"""What a source is called in the ledger, where no password may ever stand."""
 
 import os
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from headcount.errors import SourceError
+from headcount.ledger.entries import printable
 from headcount.sources.files import matching
 
 _ADDRESS = re.compile(r"(\w[\w+.-]*)://")
@@ -24,7 +25,7 @@ def public_name(source: object) -> str:
     name = str(source)
     address = _ADDRESS.match(name)
     if address is None:
-        return name if _are_files(name) else "(not understood)"
+        return str(printable(name)) if _are_files(name) else "(not understood)"
     hidden = f"{address[1]}://…"
     if address[1] in _POSTGRES:
         return _public_postgres(name) or hidden
@@ -37,24 +38,21 @@ def public_name(source: object) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def state(name: str) -> object:
-    """Return what tells a source from others, and from what it was before, as far as is seen.
+def source_key(source: object) -> object:
+    """Return what tells a source from others: where it is, never what is in it.
 
-    It has all of an address but its secrets, and of files their paths, sizes and times of
-    change: it may depend on private data, and is None if the source cannot be known again.
-
-    Raises:
-        SourceError: there is no such file.
+    It has all of an address but its secrets, with what the environment adds to it, and of files the
+    path or pattern.
     """
+    if not isinstance(source, str | os.PathLike):
+        return public_name(source)
+    name = str(source)
     address = _ADDRESS.match(name)
-    try:
-        if address is None:
-            return [_state(path) for path in _files(name)]
-    except OSError:
-        return None  # what is wrong with it is said where it is opened
+    if address is None:
+        return printable(str(Path(name).expanduser().absolute()))
     if address[1] in _POSTGRES:
-        return without_secrets(_parameters(name)) or None
-    return None if "@" in name else name
+        return without_secrets(_effective_parameters(name))
+    return public_name(source)
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
@@ -80,20 +78,24 @@ def _parameters(name: str) -> dict[str, str]:
         return {}
 
 
+def _effective_parameters(name: str) -> dict[str, str]:
+    """Return what a connection is made with: PGHOST, PGSERVICE and the like count too."""
+    given = _parameters(name)
+    try:
+        from psycopg.pq import Conninfo
+
+        defaults = {
+            option.keyword.decode(): option.val.decode(errors="backslashreplace")
+            for option in Conninfo.get_defaults()
+            if option.val is not None
+        }
+    except Exception:  # no such package, or a service that is not there
+        defaults = {}
+    return {**defaults, **given}
+
+
 def _are_files(name: str) -> bool:
     try:
-        return bool(_files(name))
+        return Path(name).expanduser().is_dir() or bool(matching(name)[1])
     except (OSError, SourceError, ValueError):
         return False
-
-
-def _files(name: str) -> list[Path]:
-    path = Path(name).expanduser()
-    if path.is_dir():  # a lake folder
-        return sorted(file for file in path.rglob("*") if file.is_file())
-    return matching(name)[1]
-
-
-def _state(path: Path) -> list[object]:
-    found = path.stat()
-    return [str(path.resolve()), found.st_size, found.st_mtime_ns]

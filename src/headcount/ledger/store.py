@@ -5,11 +5,12 @@ advisory lock (PostgreSQL) from before it reads the entries until it has committ
 what it read is still true when it writes.
 """
 
+import os
+import socket
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -19,10 +20,13 @@ import sqlalchemy as sa
 from headcount.errors import LedgerError, MissingExtraError, VerificationError
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
-from headcount.privacy.entropy import secret_key
 
-#: 1 had entries only. 2 has stored releases too, and the key that questions are known by.
-SCHEMA_VERSION = 2
+#: 1 had entries only. 2 had stored releases too, and a key that questions were known by. 3 has no
+#: key, and room for what is not settled yet.
+SCHEMA_VERSION = 3
+#: How much room a reservation makes sure of in a SQLite file, for the release that it will be
+#: settled with: some hundred thousand items, and what the journal needs for that.
+ROOM, ROOM_IN_JOURNAL = 2**22, 2**16
 #: How many seconds another process may hold the ledger before that is said.
 SILENCE = 2.0
 #: The name of the advisory lock, which is the same everywhere and means nothing.
@@ -43,23 +47,20 @@ _head = sa.Table(
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
 )
-_keys = sa.Table("headcount_keys", _metadata, sa.Column("key", sa.LargeBinary, nullable=False))
 _releases = sa.Table(
     "headcount_releases",
     _metadata,
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("question", sa.Text, index=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A stored release: the number of its entry, what its question is known by, and itself."""
-
-    number: int
-    question: str | None
-    content: bytes
+_room = sa.Table(
+    "headcount_room",
+    _metadata,
+    sa.Column("identity", sa.Text, primary_key=True),
+    sa.Column("filler", sa.LargeBinary, nullable=False),
+)
+# The row that is written anew with each reservation, so that the journal is as large as it is.
+_JOURNAL = ""
 
 
 class Transaction:
@@ -67,14 +68,14 @@ class Transaction:
 
     def __init__(self, connection: sa.Connection, *, writes: bool) -> None:
         self._connection = connection
-        found = self._single(_head, "record of its last entry")
+        found = self._head()
         if found.version > SCHEMA_VERSION:
             raise LedgerError(
                 f"this ledger was made by a newer headcount (its form is {found.version}, this "
                 f"version knows forms up to {SCHEMA_VERSION}); upgrade headcount to use it"
             )
-        self.version = int(found.version)
-        self._last = Row(int(found.number), "", found.hash)
+        self.version = found.version
+        self._last = Row(found.number, "", found.hash)
         if writes and self.version < SCHEMA_VERSION:
             self._migrate()
 
@@ -85,7 +86,9 @@ class Transaction:
 
     def entries(self) -> list[Entry]:
         """Return all entries, checked to be unchanged, complete and in order."""
-        rows = self._connection.execute(sa.select(_entries).order_by(_entries.c.number))
+        rows = self._connection.execute(sa.select(_entries).order_by(_entries.c.number)).all()
+        if not all(_is(row, int, str, str) for row in rows):
+            raise VerificationError("the ledger was edited: an entry is not of the form it had")
         return read_chain((Row(*row) for row in rows), self._last)
 
     def hashes(self) -> set[str]:
@@ -107,43 +110,57 @@ class Transaction:
         self._connection.execute(_head.update().values(number=row.number, hash=row.hash))
         self._last = row
 
-    def key(self) -> bytes:
-        """Return the secret that questions are known by; empty in a ledger of the first form."""
-        if self.version < 2:
-            return b""
-        return bytes(self._single(_keys, "key").key)
-
-    def _single(self, table: sa.Table, what: str) -> sa.Row[Any]:
-        rows = self._connection.execute(sa.select(table).limit(2)).all()
-        if len(rows) != 1:
-            why = "is there twice" if rows else "is missing"
-            raise VerificationError(f"the ledger was edited: the {what} {why}")
+    def _head(self) -> sa.Row[Any]:
+        rows = self._connection.execute(sa.select(_head).limit(2)).all()
+        if len(rows) != 1 or not _is(rows[0], int, int, str):
+            why = "is there twice" if len(rows) > 1 else "is missing or not of the form it had"
+            raise VerificationError(f"the ledger was edited: the record of its last entry {why}")
         return rows[0]
 
-    def keep(self, number: int, question: str | None, content: bytes) -> None:
+    def keep(self, number: int, content: bytes) -> None:
         """Store what the release of an entry was."""
-        self._connection.execute(
-            _releases.insert().values(number=number, question=question, content=content)
-        )
+        self._connection.execute(_releases.insert().values(number=number, content=content))
 
-    def kept(self, number: int) -> Kept | None:
+    def kept(self, number: int) -> bytes | None:
         """Return what the release of an entry was."""
-        return self._kept(sa.select(_releases).where(_releases.c.number == number))
-
-    def answer(self, question: str) -> Kept | None:
-        """Return the last release that answered a question."""
-        query = sa.select(_releases).where(_releases.c.question == question)
-        return self._kept(query.order_by(_releases.c.number.desc()).limit(1))
-
-    def _kept(self, query: sa.Select[Any]) -> Kept | None:
-        found = None if self.version < 2 else self._connection.execute(query).one_or_none()
-        if found is None:
+        if self.version < 2:
             return None
-        return Kept(int(found.number), found.question, bytes(found.content))
+        query = sa.select(_releases.c.content).where(_releases.c.number == number)
+        found: object = self._connection.execute(query).scalar_one_or_none()
+        if not isinstance(found, bytes | None):  # SQLite takes any value into any column
+            raise VerificationError(f"the release of entry {number} was edited")
+        return found
+
+    def kept_numbers(self) -> list[int]:
+        """Return the numbers of the entries whose releases are stored."""
+        if self.version < 2:
+            return []
+        return list(self._connection.execute(sa.select(_releases.c.number)).scalars())
+
+    def make_room(self, identity: str) -> None:
+        """Make sure of room for what a reservation will be settled with, in a SQLite file.
+
+        A disk that is full is noticed now, when nothing has been spent yet.
+        """
+        if self._connection.dialect.name == "sqlite":
+            self.free_room(_JOURNAL)
+            for name, size in ((_JOURNAL, ROOM_IN_JOURNAL), (identity, ROOM)):
+                filler = sa.func.zeroblob(size)
+                self._connection.execute(_room.insert().values(identity=name, filler=filler))
+
+    def free_room(self, identity: str) -> None:
+        """Let go of the room of a reservation."""
+        self._connection.execute(_room.delete().where(_room.c.identity == identity))
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
-        self._connection.execute(_keys.insert().values(key=secret_key()))
+        if self.version == 2:
+            # Questions were known by sizes and times of files, which depend on private data.
+            for statement in (
+                "UPDATE headcount_releases SET question = NULL",
+                "DROP TABLE headcount_keys",
+            ):
+                self._connection.exec_driver_sql(statement)
         self._connection.execute(_head.update().values(version=SCHEMA_VERSION))
         self.version = SCHEMA_VERSION
 
@@ -164,7 +181,11 @@ class Store:
 
     @contextmanager
     def transaction(self, *, writes: bool) -> Iterator[Transaction]:
-        """Open a transaction that is committed, durably, if nothing is raised in it."""
+        """Open a transaction that is committed, durably, if nothing is raised in it.
+
+        Args:
+            writes: whether it may write; at any time only one does.
+        """
         if not self._is_server and not self._path.is_file():
             raise LedgerError(
                 f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
@@ -188,6 +209,7 @@ class Store:
             if not self._path.parent.is_dir():
                 raise LedgerError(f"there is no folder {str(self._path.parent)!r} for the ledger")
             with self._translated():
+                _make_private(self._path)
                 sqlite3.connect(self._path).close()
         with self._translated(), self._connected(writes=True) as connection:
             there = sa.inspect(connection).get_table_names()
@@ -200,7 +222,6 @@ class Store:
             _metadata.create_all(connection)
             first = {"version": SCHEMA_VERSION, "number": 0, "hash": NO_HASH}
             connection.execute(_head.insert().values(first))
-            connection.execute(_keys.insert().values(key=secret_key()))
 
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[sa.Connection]:
@@ -208,7 +229,11 @@ class Store:
         if self._is_server and not writes:
             # One snapshot: the last entry's record and the entries are read one after the other.
             connecting = connecting.execution_options(isolation_level="REPEATABLE READ")
-        with connecting as connection, connection.begin():
+        with ExitStack() as stack:
+            connection = stack.enter_context(connecting)
+            if self._is_server:
+                stack.enter_context(_answered_within(2 * self._patience, connection))
+            stack.enter_context(connection.begin())
             if writes and self._is_server:
                 # Whatever the server is set to: a commit that is reported is on its disk.
                 patience = f"{round(1000 * self._patience)}ms"
@@ -249,6 +274,40 @@ def _raise_alone(error: LedgerError) -> NoReturn:
         error.__context__ = None
 
 
+def _is(row: sa.Row[Any], *kinds: type) -> bool:
+    """Whether a row has the types that were written; SQLite takes any value into any column."""
+    return all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read; SQLite gives its journal the same rights."""
+    with suppress(OSError):  # it is there, or SQLite will say why it cannot be made
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+@contextmanager
+def _answered_within(seconds: float, connection: sa.Connection) -> Iterator[None]:
+    """Hang up if a server does not answer: one that is frozen keeps its connections alive."""
+    number = connection.connection.driver_connection.fileno()  # type: ignore[union-attr]
+    over, lock = threading.Event(), threading.Lock()
+
+    def hang_up() -> None:
+        with lock:
+            if not over.is_set():
+                with socket.socket(fileno=os.dup(number)) as line, suppress(OSError):
+                    line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:  # the number may be that of another connection from here on
+            over.set()
+
+
 # hide_parameters: no error of SQLAlchemy's own is to hold what was being written.
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
@@ -276,11 +335,15 @@ def _sqlite(path: Path, patience: float) -> sa.Engine:
 def _postgres(url: str, patience: float) -> sa.Engine:
     try:
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+
+        from headcount.engines.postgres.read import CONNECTION_DEFAULTS
     except ModuleNotFoundError:
         raise MissingExtraError("psycopg", "postgres") from None
 
     def connect() -> Any:  # noqa: ANN401 (psycopg is optional)
-        return psycopg.connect(url, connect_timeout=30, fallback_application_name="headcount")
+        settings: dict[str, Any] = {**CONNECTION_DEFAULTS, **conninfo_to_dict(url)}
+        return psycopg.connect(**settings)
 
     return sa.create_engine(
         "postgresql+psycopg://",

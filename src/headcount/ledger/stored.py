@@ -1,67 +1,16 @@
-"""Releases as the ledger keeps them, what each is known by, and the question that it answers."""
+"""Releases as the ledger keeps them, and what the question that one answers is known by."""
 
 import hashlib
-import hmac
 import io
-import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from headcount.errors import SourceError, VerificationError
-from headcount.ledger.entries import canonical
-from headcount.ledger.names import state
-from headcount.release import Release, metadata_of, release_of_table
-from headcount.writers.plain import plain_rows
+from headcount.canonical import canonical_json
+from headcount.ledger.names import source_key
+from headcount.release import Release, release_of_table
 
 #: What a question consists of, as it stands in the ledger.
 Asked = Mapping[str, Any]
-
-
-def fingerprint(release: Release) -> str:
-    """Return what a release is known by: a hash of all that is published of it."""
-    names = release.table.column_names
-    items = [dict(zip(names, row, strict=True)) for row in plain_rows(release.table)]
-    return _fingerprint({**release.guarantee.to_dict(), "items": items})
-
-
-def _fingerprint(published: object) -> str:
-    """Hash the object that a JSON file of the release holds."""
-    return hashlib.sha256(canonical(published).encode()).hexdigest()
-
-
-def fingerprint_of_file(path: Path) -> str:
-    """Return what a published Parquet or JSON file is known by."""
-    ending = path.suffix.lower()
-    if ending not in (".json", ".parquet"):
-        raise SourceError(
-            "a release is checked from its .parquet or .json file; CSV does not carry its guarantee"
-        )
-    if not path.is_file():
-        raise SourceError(f"there is no file {str(path)!r}")
-    try:
-        if ending == ".json":
-            return _fingerprint(json.loads(path.read_bytes(), object_pairs_hook=_no_key_twice))
-        import pyarrow.parquet as pq
-
-        release = release_of_table(pq.read_table(path))
-        if release.table.schema.metadata != metadata_of(release.guarantee):
-            raise ValueError("it says more than its release")
-        return fingerprint(release)
-    except OSError as error:
-        why = error.strerror or "it cannot be read"
-    except Exception:  # whatever is wrong with it
-        why = "it is no release that headcount wrote"
-    raise VerificationError(f"cannot check {str(path)!r}: {why}")
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object of which other programs may read another value than this one."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
 
 
 def to_bytes(release: Release) -> bytes:
@@ -82,18 +31,14 @@ def from_bytes(content: bytes) -> Release:
         return release_of_table(reader.read_all())
 
 
-def question(
-    key: bytes, dataset: str, asked: Asked, source: object, read_with: object
-) -> str | None:
-    """Return what a question is known by; None if it cannot be known again.
+def question(dataset: str, asked: Asked, source: object, read_with: object) -> str | None:
+    """Return what a question is known by; None if it is a new one whenever it is asked.
 
-    A keyed hash: the sizes and times of files go into it, and those depend on private data. The
-    key never leaves the ledger.
+    Nothing of the data goes into it, and nothing that depends on the data, such as the size of a
+    file or when it was changed: whether a question is answered at no cost can be seen. That the
+    data is the same is for its owner to say, with a version.
     """
-    if not isinstance(source, str | os.PathLike):
-        return None  # a table in memory has no name
-    data = state(str(source))
-    if data is None:
+    if asked.get("data_version") is None:
         return None
-    known = {**asked, "source": data, "dataset": dataset, "read with": read_with}
-    return hmac.new(key, canonical(known).encode(), hashlib.sha256).hexdigest()
+    known = {**asked, "source": source_key(source), "dataset": dataset, "read with": read_with}
+    return hashlib.sha256(canonical_json(known).encode()).hexdigest()

@@ -19,9 +19,9 @@ Words = NDArray[np.uint64]
 _VALUES_PER_TASK = 4096
 
 
-def secret_key() -> bytes:
-    """Return 32 bytes that nobody can guess."""
-    return os.urandom(32)
+def random_identity() -> str:
+    """Return a text that nothing else has, and nobody can guess."""
+    return os.urandom(16).hex()
 
 
 class Entropy(Protocol):
@@ -36,6 +36,9 @@ class Entropy(Protocol):
 
     def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:
         """Return each integer plus its own discrete Gaussian noise with parameter σ²."""
+
+    def try_out(self) -> None:
+        """Draw something and drop it, so that a broken installation is noticed early."""
 
 
 class OsEntropy:
@@ -77,6 +80,11 @@ class OsEntropy:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return [noisy for part in pool.map(measurement, parts) for noisy in part]
 
+    def try_out(self) -> None:
+        """Draw something and drop it, so that a broken installation is noticed early."""
+        self.words(1)
+        self.discrete_gaussian([0], 1.0)
+
 
 class SeededEntropy:
     """A reproducible source for experiments. What it makes is not private."""
@@ -106,3 +114,6 @@ class SeededEntropy:
             noise[pending[accepted]] = proposal[accepted]
             pending = pending[~accepted]
         return [int(value + extra) for value, extra in zip(values, noise, strict=True)]
+
+    def try_out(self) -> None:
+        """Draw nothing: what comes next depends on what was drawn before."""

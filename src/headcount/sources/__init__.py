@@ -1,5 +1,21 @@
 """From what a user names to an Ibis table of events: files, databases, tables in memory."""
 
-from headcount.sources.open import FILE_ENGINES, Events, Request, SourceName, TableLike, open_source
+from headcount.sources.open import (
+    FILE_ENGINES,
+    Events,
+    Request,
+    SourceName,
+    TableLike,
+    check_named,
+    open_source,
+)
 
-__all__ = ["FILE_ENGINES", "Events", "Request", "SourceName", "TableLike", "open_source"]
+__all__ = [
+    "FILE_ENGINES",
+    "Events",
+    "Request",
+    "SourceName",
+    "TableLike",
+    "check_named",
+    "open_source",
+]

@@ -69,6 +69,14 @@ class Request:
             )
 
 
+def check_named(source: SourceName | TableLike, request: Request) -> None:
+    """Refuse files that are not there, without reading more of them than their first bytes."""
+    if isinstance(source, str | PathLike):
+        name = str(source)
+        if "://" not in name and request.engine != "spark":
+            matching(name)
+
+
 def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
     """Open what a user named."""
     if not isinstance(source, str | PathLike):

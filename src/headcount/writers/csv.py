@@ -3,8 +3,8 @@
 import csv
 import io
 
+from headcount.canonical import plain_rows
 from headcount.release import Release
-from headcount.writers.plain import plain_rows
 
 # A cell that begins with one of these is a formula to a spreadsheet, and item names are
 # anybody's text. Such a cell gets an apostrophe in front; so does one that begins with an

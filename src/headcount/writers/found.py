@@ -3,8 +3,8 @@
 import csv
 from pathlib import Path
 
+from headcount.canonical import METADATA_KEY
 from headcount.histogram import RESULT_COLUMNS
-from headcount.release import METADATA_KEY
 
 # Enough for the head of a release in JSON, which comes before its items.
 _HEAD = 4096

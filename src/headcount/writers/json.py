@@ -2,8 +2,8 @@
 
 import json
 
+from headcount.canonical import plain_rows
 from headcount.release import Release
-from headcount.writers.plain import plain_rows
 
 
 def to_json(release: Release) -> bytes:

@@ -3,9 +3,9 @@
 import unicodedata
 from collections.abc import Sequence
 
+from headcount.canonical import Plain, plain_rows
 from headcount.histogram import RESULT_COLUMNS
 from headcount.release import Release
-from headcount.writers.plain import Plain, plain_rows
 
 # Wider cells are written in full but not padded to, so one long name spoils one line only.
 _WIDEST_PADDING = 48

@@ -6,8 +6,8 @@ from headcount.engines.postgres.failures import translated
 from headcount.engines.session import Session
 from headcount.errors import HeadcountError, SourceError
 
-# What a URL need not say. A server that does not answer, or no longer, is noticed in a minute.
-_DEFAULTS = {
+#: What a URL need not say. A server that does not answer, or no longer, is noticed in a minute.
+CONNECTION_DEFAULTS = {
     "fallback_application_name": "headcount",
     "connect_timeout": "30",
     "keepalives_idle": "30",
@@ -23,7 +23,7 @@ def connect(session: Session, url: str) -> Any:  # noqa: ANN401 (Ibis has no typ
     from psycopg.conninfo import conninfo_to_dict
 
     parameters = _parsed(lambda: conninfo_to_dict(url))
-    settings = {**_DEFAULTS, **parameters, "client_encoding": "utf8"}
+    settings = {**CONNECTION_DEFAULTS, **parameters, "client_encoding": "utf8"}
     says = "cannot connect to PostgreSQL"
     connection = translated(lambda: psycopg.connect(**settings), says)
     session.at_end(connection.close)

@@ -1,0 +1,101 @@
+"""Published files, read with care: anybody may have made them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headcount.canonical import (
+    METADATA_KEY,
+    fingerprint,
+    fingerprint_of_document,
+    strict_json,
+)
+from headcount.errors import SourceError, VerificationError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The most that is read of a file, in bytes, packed or unpacked: a million items with long names.
+LARGEST = 2**28
+_ROWS_AT_A_TIME = 1024
+
+
+class _TooLargeError(Exception):
+    """A file says more than any release does."""
+
+
+def fingerprint_of_file(path: Path) -> str:
+    """Return what the release in a published Parquet or JSON file is known by."""
+    ending = path.suffix.lower()
+    if ending not in (".json", ".parquet"):
+        raise SourceError(
+            "a release is checked from its .parquet or .json file; CSV does not carry its guarantee"
+        )
+    if not path.is_file():
+        raise SourceError(f"there is no file {str(path)!r}")
+    try:
+        if path.stat().st_size > LARGEST:
+            raise _TooLargeError
+        if ending == ".json":
+            return fingerprint_of_document(strict_json(path.read_bytes()))
+        return fingerprint(_read_parquet(path))
+    except _TooLargeError:
+        why = "it is larger than any release"
+    except OSError as error:
+        why = error.strerror or "it cannot be read"
+    except Exception:  # whatever is wrong with it
+        why = "it is no release that headcount wrote"
+    raise VerificationError(f"cannot check {str(path)!r}: {why}")
+
+
+def _read_parquet(path: Path) -> "pa.Table":
+    """Return the table of a file that does not unpack to more than `LARGEST`.
+
+    Its footer says how large the columns are, unless it lies or values are repeated by reference.
+    So text is left in its dictionary, a few rows at a time, and measured before it is written out.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as opened:
+        schema, footer = opened.schema_arrow, opened.metadata
+        if METADATA_KEY not in (schema.metadata or {}):
+            raise ValueError("it has no guarantee")
+        groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+        said = sum(group.total_byte_size for group in groups)
+        # Any row, of numbers or of short text, is some bytes when it is written out.
+        if max(said, footer.num_rows * len(schema)) > LARGEST:
+            raise _TooLargeError
+    by_reference = [field.name for field in schema if _has_any_length(field.type)]
+    read, parts = 0, []
+    with pq.ParquetFile(path, read_dictionary=by_reference) as opened:
+        for batch in opened.iter_batches(_ROWS_AT_A_TIME):
+            read += sum(_unpacked(column) for column in batch.columns)
+            if read > LARGEST:
+                raise _TooLargeError
+            parts.append(pa.Table.from_batches([batch]).cast(schema))
+    return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def _has_any_length(kind: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    return any(
+        of(kind)
+        for of in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+        )
+    )
+
+
+def _unpacked(column: "pa.Array") -> int:
+    """Return how many bytes the values of a column take when each is written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary).take(column.indices)
+    return int(pc.sum(lengths).as_py() or 0) + len(column)

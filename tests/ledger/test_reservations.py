@@ -1,0 +1,87 @@
+"""A reservation is one's own: no run settles or returns what another reserved."""
+
+import shutil
+
+import pytest
+
+import headcount as hc
+from tests.ledger.conftest import ask, kinds, release
+
+BUDGET = hc.Budget(rho=0.1, delta=1e-6)
+
+
+@pytest.fixture
+def two(tmp_path):
+    ledger = hc.Ledger(tmp_path / "budget.db", actor="ann")
+    for dataset in ("secret", "other"):
+        ledger.init(dataset, budget=hc.Budget(rho=1, delta=1e-5))
+    return ledger
+
+
+@pytest.mark.parametrize("same", [set(), {"dataset"}, {"dataset", "actor"}])
+def test_a_ledger_restored_while_a_release_runs_charges_nobody_else(two, tmp_path, same):
+    made = release(two, dataset="secret")
+    shutil.copy(two._where, tmp_path / "backup.db")
+    mine = two.reserve("secret", BUDGET, {})
+    shutil.copy(tmp_path / "backup.db", two._where)
+    actor = "ann" if "actor" in same else "bob"
+    other = hc.Ledger(two._where, actor=actor)
+    theirs = other.reserve("secret" if "dataset" in same else "other", BUDGET, {})
+    assert theirs.number == mine.number
+    for use in (
+        lambda: two.settle(mine, made, None),
+        lambda: two.abandon(mine, reason="it failed"),
+    ):
+        with pytest.raises(hc.LedgerUnavailableError, match="replaced by a copy"):
+            use()
+    assert list(two.books().open.values()) == [theirs]
+    other.settle(theirs, made, None)
+    two.verify()
+
+
+def test_no_two_reservations_have_one_identity(two):
+    made = [two.reserve("secret", hc.Budget(rho=0.01, delta=1e-8), {}) for _ in range(20)]
+    assert len({reservation.identity for reservation in made}) == 20
+    assert all(len(reservation.identity) == 32 for reservation in made)
+
+
+# --- one meaning of "one user" ------------------------------------------------------------------
+
+
+def test_the_first_release_fixes_who_is_protected(opened, parquet_of):
+    ledger = opened()
+    ask(ledger, parquet_of())
+    assert ledger.books().unit("shop") == "u"
+    with pytest.raises(hc.LedgerError, match="protects one value of the column 'u'") as found:
+        ask(ledger, parquet_of(), user="q", item="u")
+    assert found.value.exit_code == 2
+    with pytest.raises(hc.LedgerError, match="counts by 'session'"):
+        hc.release_counts({"a": 900}, budget=BUDGET, ledger=ledger, dataset="shop", user="session")
+    assert kinds(ledger) == ["open", "reserve", "settle"]
+    release(ledger)  # of the same user
+    ledger.verify()
+
+
+def test_a_release_that_failed_fixes_nothing(opened, parquet_of):
+    ledger = opened()
+    with pytest.raises(hc.SourceError, match="no column 'usr'"):
+        ask(ledger, parquet_of(), user="usr")
+    assert ledger.books().unit("shop") is None
+    ask(ledger, parquet_of())
+    assert ledger.books().unit("shop") == "u"
+
+
+def test_the_owner_fixes_who_is_protected(where, parquet_of):
+    ledger = hc.Ledger(where)
+    ledger.init("shop", "web", group="g", budget=hc.Budget(rho=1, delta=1e-5), user="person")
+    for dataset in ("shop", "web"):
+        with pytest.raises(hc.LedgerError, match="of the column 'person'"):
+            ask(ledger, parquet_of(), dataset=dataset)
+    assert kinds(ledger) == ["open"]
+
+
+def test_counts_without_a_user_are_not_charged(opened):
+    ledger = opened()
+    with pytest.raises(hc.LedgerError, match="which column identified the users"):
+        hc.release_counts({"a": 900}, budget=BUDGET, ledger=ledger, dataset="shop")
+    assert kinds(ledger) == ["open"]
