@@ -105,10 +105,10 @@ def release(
     answer = charge.answer(source, engine, spark_conf or {}, again=again)
     if answer is not None:
         return answer
-    # All that can fail without data fails before anything is reserved.
-    check_named(source, request)
-    _try_out(entropy)
     with Session(memory) as session:
+        # All that can fail without data fails before anything is reserved.
+        check_named(source, request)
+        _try_out(entropy)
         charge.reserve()
         with charge.returned_if_it_fails():
             progress("opening the source")
