@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import source_options
+from headcount.cli.options import force_option, source_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
@@ -62,6 +62,7 @@ FEW_USERS = 10
     metavar="FILE",
     help="Write a .csv file instead; not into a folder that holds a release.",
 )
+@force_option
 @click.option("--memory", default=DEFAULT_MEMORY, show_default=True, metavar="SIZE",
               help="What the engine may use before it spills to disk.")  # fmt: skip
 @click.option(
@@ -81,6 +82,7 @@ def compare(
     trials: int,
     selection: str,
     output: Path | None,
+    force: bool,
     memory: str,
     i_own_this_data: bool,
 ) -> None:
@@ -112,7 +114,8 @@ def compare(
                 f"the folder {str(folder)!r} holds a release, which true figures beside it "
                 "would undo; name another folder"
             )
-    with nullcontext() if output is None else AtomicFile(output, unlike=source) as file:
+    place = None if output is None else AtomicFile(output, source=source, force=force)
+    with place or nullcontext() as file:
         click.echo(WARNING, err=True)
         with ProgressBar() as progress:
             progress("reading the events")

@@ -81,6 +81,11 @@ def ledger_options(command: _Command) -> _Command:
     return command
 
 
+force_option = click.option(
+    "--force", is_flag=True, help="Let --output replace a file; never a source or a database."
+)
+
+
 def budget_from(rho: float | None, epsilon: float | None, delta: float) -> Budget:
     """Return the budget that the options ask for."""
     return Budget(rho=rho, epsilon=epsilon, delta=delta)

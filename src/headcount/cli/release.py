@@ -8,6 +8,7 @@ import click
 from headcount.cli.options import (
     budget_from,
     budget_options,
+    force_option,
     ledger_options,
     mechanism_options,
     source_options,
@@ -46,6 +47,7 @@ from headcount.ledger.ledger import Ledger
     metavar="FILE",
     help="Write to a file instead: .csv, .json or .parquet.",
 )
+@force_option
 @click.option(
     "--columns",
     type=click.Choice(["standard", "all"]),
@@ -84,6 +86,7 @@ def release(
     spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
+    force: bool,
     columns: str,
     memory: str,
     ledger: str | None,
@@ -104,7 +107,10 @@ def release(
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")
     form = form or ("table" if output is None else format_of(output))
-    with nullcontext() if output is None else AtomicFile(output, unlike=source) as file:
+    place = (
+        None if output is None else AtomicFile(output, source=source, ledger=ledger, force=force)
+    )
+    with place or nullcontext() as file:
         with ProgressBar() as progress:
             result = run_release(
                 source,
