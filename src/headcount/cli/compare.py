@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import force_option, source_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
@@ -29,21 +30,21 @@ FEW_USERS = 10
 @click.option(
     "--rho",
     "rhos",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Float(above=0),
     multiple=True,
     help="ρ of each method; repeat it for several [default: 0.1, 0.5 and 1].",
 )
-@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+@click.option("--delta", type=Float(above=0, below=1),
               default=DEFAULT_DELTA, show_default=True, help="δ of each method.")  # fmt: skip
 @click.option(
     "--relative-error",
-    type=float,
+    type=Float(),
     metavar="R",
     help="The error up to which a count is close [default: 0.1].",
 )
 @click.option(
     "--trials",
-    type=click.IntRange(min=1),
+    type=Whole(least=1),
     metavar="N",
     default=10,
     show_default=True,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import budget_from
 from headcount.cli.stdout import write_stdout
 
@@ -64,9 +65,9 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
 @click.option("--dataset", "datasets", required=True, multiple=True, metavar="NAME",
               help="The dataset; several with --group.")  # fmt: skip
 @click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
-@click.option("--rho", type=float, help="ρ of all releases together, as in zCDP.")
-@click.option("--epsilon", type=float, help="ε of all releases together, as in (ε, δ)-DP.")
-@click.option("--delta", type=float, default=DEFAULT_TOTAL_DELTA, show_default=True,
+@click.option("--rho", type=Float(), help="ρ of all releases together, as in zCDP.")
+@click.option("--epsilon", type=Float(), help="ε of all releases together, as in (ε, δ)-DP.")
+@click.option("--delta", type=Float(), default=DEFAULT_TOTAL_DELTA, show_default=True,
               help="δ of all releases together; each takes its own δ from it.")  # fmt: skip
 @_actor
 def init(
@@ -142,8 +143,8 @@ def verify(where: str, head: str | None) -> None:
 @ledger.command()
 @_where
 @_dataset
-@click.option("--rho", type=float, default=0.0, show_default=True, help="How much more of ρ.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="How much more of δ.")
+@click.option("--rho", type=Float(), default=0.0, show_default=True, help="How much more of ρ.")
+@click.option("--delta", type=Float(), default=0.0, show_default=True, help="How much more of δ.")
 @_reason
 @_actor
 def extend(
@@ -173,8 +174,10 @@ def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
 @_where
 @_dataset
 @click.option("--of", required=True, metavar="ACTOR", help="Whose spending is limited.")
-@click.option("--rho", type=float, required=True, help="The most of ρ that they may spend.")
-@click.option("--delta", type=float, help="The most of δ that they may spend [default: no limit].")
+@click.option("--rho", type=Float(), required=True, help="The most of ρ that they may spend.")
+@click.option(
+    "--delta", type=Float(), help="The most of δ that they may spend [default: no limit]."
+)
 @_actor
 def cap(
     where: str, dataset: str, of: str, rho: float, delta: float | None, actor: str | None
@@ -207,7 +210,7 @@ def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -
 
 @ledger.command("return")
 @_where
-@click.argument("entry", type=int)
+@click.argument("entry", type=Whole())
 @_reason
 @_actor
 def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from headcount.cli.numbers import Whole
 from headcount.cli.options import (
     budget_from,
     budget_options,
@@ -65,7 +66,7 @@ from headcount.ledger.ledger import Ledger
 @ledger_options
 @click.option(
     "--unsafe-seed",
-    type=int,
+    type=Whole(),
     metavar="N",
     help="Make the run reproducible, for experiments, and NOT PRIVATE.",
 )
