@@ -1,13 +1,13 @@
 """headcount ledger: one budget for a dataset, whoever releases from it and however often."""
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import budget_from
+from headcount.cli.stderr import say as _say
 from headcount.cli.stdout import write_stdout
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 #: Enough for ten releases with the default δ of one.
 DEFAULT_TOTAL_DELTA = 1e-5
 
-_say = partial(click.echo, err=True)
 _where = click.argument("where", metavar="LEDGER")
 _dataset = click.option("--dataset", required=True, metavar="NAME", help="The dataset.")
 _form = click.option(
@@ -230,11 +229,14 @@ def _plain(entry: "Entry") -> dict[str, Any]:
 
 
 def _write_json(value: object) -> None:
-    write_stdout(f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode())
+    from headcount.writers.escapes import to_json_text
+
+    write_stdout(f"{to_json_text(value, indent=2)}\n".encode())
 
 
 def _write_table(header: list[str], rows: list[list[str]], to_right: list[bool]) -> None:
-    from headcount.writers.table import aligned, visible
+    from headcount.writers.escapes import visible
+    from headcount.writers.table import aligned
 
     shown = [[visible(cell) for cell in row] for row in rows]
     write_stdout(aligned(header, shown, to_right).encode())

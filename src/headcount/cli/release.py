@@ -15,7 +15,8 @@ from headcount.cli.options import (
     source_options,
 )
 from headcount.cli.progress import ProgressBar
-from headcount.cli.stdout import write_stdout
+from headcount.cli.stderr import say
+from headcount.cli.stdout import stdout_is_terminal, write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
@@ -134,7 +135,7 @@ def release(
                 unsafe_seed=unsafe_seed,
                 progress=progress,
             )
-        content = render(result, form)
+        content = render(result, form, for_terminal=file is None and stdout_is_terminal())
         if file is None:
             write_stdout(content)
         else:
@@ -146,17 +147,13 @@ def release(
                 write_stdout(render(result, "json"))
                 raise
     for line in result.summary():
-        click.echo(line, err=True)
+        say(line)
 
 
 def _ledger(where: str | None, actor: str | None, *, again: bool) -> Ledger | None:
     if where is None and (again or actor is not None):
         raise SettingsError("--again and --actor go with --ledger")
-    return None if where is None else Ledger(where, actor=actor, tell=_say)
-
-
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    return None if where is None else Ledger(where, actor=actor, tell=say)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, str]:
