@@ -56,14 +56,14 @@ BAD = {
     "two budgets": (["e.parquet", *COLUMNS, "--rho", "1", "--epsilon", "1"], "not both"),
     "rho 0": (["e.parquet", *COLUMNS, "--rho", "0"], "rho must be a finite number above 0"),
     "rho < 0": (["e.parquet", *COLUMNS, "--rho", "-1"], "rho must be a finite number above 0"),
-    "rho inf": (["e.parquet", *COLUMNS, "--rho", "inf"], "rho must be a finite number above 0"),
-    "rho nan": (["e.parquet", *COLUMNS, "--rho", "nan"], "rho must be a finite number above 0"),
-    "rho text": (["e.parquet", *COLUMNS, "--rho", "x"], "'x' is not a valid float"),
+    "rho inf": (["e.parquet", *COLUMNS, "--rho", "inf"], "'inf' is not a number such as"),
+    "rho nan": (["e.parquet", *COLUMNS, "--rho", "nan"], "'nan' is not a number such as"),
+    "rho text": (["e.parquet", *COLUMNS, "--rho", "x"], "'x' is not a number such as"),
     "epsilon 0": (["e.parquet", *COLUMNS, "--epsilon", "0"], "epsilon must be a finite number"),
-    "epsilon inf": (["e.parquet", *COLUMNS, "--epsilon", "inf"], "epsilon must be a finite"),
+    "epsilon inf": (["e.parquet", *COLUMNS, "--epsilon", "inf"], "'inf' is not a number"),
     "delta 0": (["e.parquet", *COLUMNS, *BUDGET, "--delta", "0"], "between 0 and 1, got 0"),
     "delta 1": (["e.parquet", *COLUMNS, *BUDGET, "--delta", "1"], "between 0 and 1, got 1"),
-    "delta nan": (["e.parquet", *COLUMNS, *BUDGET, "--delta", "nan"], "between 0 and 1, got nan"),
+    "delta nan": (["e.parquet", *COLUMNS, *BUDGET, "--delta", "nan"], "'nan' is not a number"),
     "delta too small": (
         ["e.parquet", *COLUMNS, *BUDGET, "--delta", "1e-12", "--method", "pcr-paper"],
         "delta is too small",
@@ -71,9 +71,12 @@ BAD = {
     # settings
     "error 0": (["e.parquet", *COLUMNS, *BUDGET, "--relative-error", "0"], "relative error"),
     "error 1": (["e.parquet", *COLUMNS, *BUDGET, "--relative-error", "1"], "relative error"),
-    "error nan": (["e.parquet", *COLUMNS, *BUDGET, "--relative-error", "nan"], "relative error"),
+    "error nan": (["e.parquet", *COLUMNS, *BUDGET, "--relative-error", "nan"], "is not a number"),
     "candidates 0": (["e.parquet", *COLUMNS, *BUDGET, "--candidates", "0"], "at least 1"),
-    "candidates 1.5": (["e.parquet", *COLUMNS, *BUDGET, "--candidates", "1.5"], "valid integer"),
+    "candidates 1.5": (
+        ["e.parquet", *COLUMNS, *BUDGET, "--candidates", "1.5"],
+        "is not a whole number",
+    ),
     "method": (["e.parquet", *COLUMNS, *BUDGET, "--method", "magic"], "'pcr', 'pcr-paper'"),
     "memory": (["e.parquet", *COLUMNS, *BUDGET, "--memory", "lots"], "3GB or 512MB"),
     "no memory": (["e.parquet", *COLUMNS, *BUDGET, "--memory", "0GB"], "3GB or 512MB"),
@@ -154,7 +157,7 @@ def test_an_output_folder_that_is_read_only(headcount, folder, tmp_path, monkeyp
     def refuse(*args, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("headcount.writers.files.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("headcount.writers.files.tempfile.TemporaryFile", refuse)
     ran = headcount("release", folder / "no.csv", *COLUMNS, *BUDGET, "--output", tmp_path / "o.csv")
     assert ran.code == 2
     assert f"cannot write to '{tmp_path}': Permission denied" in ran.err

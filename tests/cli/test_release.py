@@ -95,7 +95,6 @@ def test_the_summary_goes_to_stderr(headcount, parquet):
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "CSV"])
 def test_output_by_ending(headcount, parquet, tmp_path, ending):
     path = tmp_path / f"counts.{ending}"
-    path.write_text("old")
     ran = headcount("release", parquet, *COLUMNS, "--rho", RHO, "--output", path)
     assert (ran.code, ran.out) == (0, "")
     assert list(tmp_path.iterdir()) == [path]

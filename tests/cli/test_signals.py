@@ -69,8 +69,7 @@ def test_a_signal_during_a_query(folder, tmp_path, spill, engine, number):
             "--sql",
             ENDLESS,
             *options,
-            "--output",
-            output,
+            "--force",
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -87,6 +86,19 @@ def test_a_signal_during_a_query(folder, tmp_path, spill, engine, number):
     assert list(tmp_path.iterdir()) == [output]
     assert output.read_text() == "old"
     assert not list(spill.iterdir())
+
+
+def test_a_run_that_is_killed_leaves_nothing_beside_its_output(folder, tmp_path, spill):
+    ask = ["--sql", ENDLESS, "--user", "u", "--item", "i", "--rho", "1", "--memory", "100MB"]
+    process = subprocess.Popen(
+        [HEADCOUNT, "release", folder / "e.duckdb", *ask, "--output", tmp_path / "counts.csv"]
+    )
+    try:
+        wait_until(is_counting("duckdb", spill, process))
+    finally:
+        process.kill()
+        process.wait()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_signal_that_is_ignored_stays_ignored(monkeypatch):

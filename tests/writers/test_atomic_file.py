@@ -18,16 +18,46 @@ def test_the_file_appears_when_it_is_complete(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_nothing_is_left_without_commit(tmp_path):
-    with pytest.raises(KeyboardInterrupt), AtomicFile(tmp_path / "out.csv"):
-        raise KeyboardInterrupt
+def test_nothing_is_there_before_commit(tmp_path):
+    with AtomicFile(tmp_path / "out.csv"):
+        assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
+
+
+def refuse(*args, **options):
+    raise PermissionError(1, "Operation not permitted")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_without_force_no_file_is_replaced(tmp_path, monkeypatch, links):
+    if not links:  # as on a file system that has none
+        monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "out.csv"
+    with pytest.raises(OutputError, match="has appeared since"), AtomicFile(path) as file:
+        path.write_bytes(b"somebody else's")
+        file.commit(b"content")
+    assert path.read_bytes() == b"somebody else's"
+    with pytest.raises(OutputError, match="with --force"), AtomicFile(path):
+        pytest.fail("entered")
+    path.unlink()
+    with AtomicFile(path) as file:
+        file.commit(b"content")
+    assert path.read_bytes() == b"content"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_was_taken_for_nothing_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OutputError, match="not permitted"), AtomicFile(tmp_path / "o.csv") as file:
+        file.commit(b"content")
     assert not list(tmp_path.iterdir())
 
 
 def test_an_old_file_stays_until_it_is_replaced(tmp_path):
     path = tmp_path / "out.csv"
     path.write_bytes(b"old")
-    with AtomicFile(path) as file:
+    with AtomicFile(path, force=True) as file:
         assert path.read_bytes() == b"old"
         before = path.stat().st_ino
         file.commit(b"new")
@@ -40,10 +70,15 @@ def test_a_link_stays_a_link(tmp_path):
     target.parent.mkdir()
     target.write_bytes(b"old")
     link.symlink_to(target)
-    with AtomicFile(link) as file:
+    with AtomicFile(link, force=True) as file:
         file.commit(b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
+    target.unlink()
+    with AtomicFile(link) as file:
+        file.commit(b"newer")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"newer"
 
 
 def test_the_mode_is_that_of_any_new_file(tmp_path):
@@ -75,15 +110,6 @@ def test_a_folder_that_takes_no_files():
         pytest.fail("entered")
 
 
-def test_the_source_is_not_replaced(tmp_path):
-    (tmp_path / "in.csv").write_bytes(b"source")
-    (tmp_path / "link.csv").symlink_to(tmp_path / "in.csv")
-    for name in ("in.csv", "link.csv"):
-        file = AtomicFile(tmp_path / name, unlike=str(tmp_path / "in.csv"))
-        with pytest.raises(OutputError, match="replace the source"), file:
-            pytest.fail("entered")
-
-
 def test_a_failure_at_the_end_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "out.csv"
     path.write_bytes(b"old")
@@ -92,7 +118,7 @@ def test_a_failure_at_the_end_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OutputError, match="No space left"), AtomicFile(path) as file:
+    with pytest.raises(OutputError, match="No space left"), AtomicFile(path, force=True) as file:
         file.commit(b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

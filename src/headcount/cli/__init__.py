@@ -24,9 +24,9 @@ from headcount.cli.demo import demo
 from headcount.cli.ledger import ledger
 from headcount.cli.plan import plan
 from headcount.cli.release import release
+from headcount.cli.stderr import say
 from headcount.cli.verify import verify
 from headcount.errors import HeadcountError
-from headcount.writers.table import visible
 
 UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
 
@@ -89,10 +89,13 @@ def _exit_code(error: BaseException) -> int:
     """Say what went wrong and return the exit code for it."""
     match error:
         case click.ClickException():
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            for line in shown.getvalue().rstrip("\n").split("\n"):
+                say(line)  # it quotes what was given
             return error.exit_code
         case HeadcountError():
-            _say(visible(str(error)))
+            _say(str(error))
             return error.exit_code
         case KeyboardInterrupt() | click.Abort():
             _say("interrupted")
@@ -111,7 +114,7 @@ def _exit_code(error: BaseException) -> int:
 
 
 def _say(message: str) -> None:
-    click.echo(f"headcount: {message}", err=True)
+    say(f"headcount: {message}")
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

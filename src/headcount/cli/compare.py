@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import source_options
+from headcount.cli.numbers import Float, Whole
+from headcount.cli.options import force_option, source_options
 from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
@@ -29,21 +30,21 @@ FEW_USERS = 10
 @click.option(
     "--rho",
     "rhos",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Float(above=0),
     multiple=True,
     help="ρ of each method; repeat it for several [default: 0.1, 0.5 and 1].",
 )
-@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+@click.option("--delta", type=Float(above=0, below=1),
               default=DEFAULT_DELTA, show_default=True, help="δ of each method.")  # fmt: skip
 @click.option(
     "--relative-error",
-    type=float,
+    type=Float(),
     metavar="R",
     help="The error up to which a count is close [default: 0.1].",
 )
 @click.option(
     "--trials",
-    type=click.IntRange(min=1),
+    type=Whole(least=1),
     metavar="N",
     default=10,
     show_default=True,
@@ -62,6 +63,7 @@ FEW_USERS = 10
     metavar="FILE",
     help="Write a .csv file instead; not into a folder that holds a release.",
 )
+@force_option
 @click.option("--memory", default=DEFAULT_MEMORY, show_default=True, metavar="SIZE",
               help="What the engine may use before it spills to disk.")  # fmt: skip
 @click.option(
@@ -81,6 +83,7 @@ def compare(
     trials: int,
     selection: str,
     output: Path | None,
+    force: bool,
     memory: str,
     i_own_this_data: bool,
 ) -> None:
@@ -112,7 +115,8 @@ def compare(
                 f"the folder {str(folder)!r} holds a release, which true figures beside it "
                 "would undo; name another folder"
             )
-    with nullcontext() if output is None else AtomicFile(output, unlike=source) as file:
+    place = None if output is None else AtomicFile(output, source=source, force=force)
+    with place or nullcontext() as file:
         click.echo(WARNING, err=True)
         with ProgressBar() as progress:
             progress("reading the events")

@@ -4,6 +4,7 @@ import click
 
 from headcount.cli.options import budget_from, budget_options
 from headcount.cli.progress import ProgressBar
+from headcount.cli.stderr import say
 from headcount.cli.stdout import write_stdout
 
 SHOWN = 10
@@ -35,7 +36,7 @@ def demo(rho: float | None, epsilon: float | None, delta: float) -> None:
     ]
     write_stdout(aligned(header, rows, [False, True, True, True, True]).encode())
     for line in result.release.summary():
-        click.echo(line, err=True)
+        say(line)
     errors = result.relative_errors
     if len(errors):
         click.echo(

@@ -1,14 +1,15 @@
 """headcount ledger: one budget for a dataset, whoever releases from it and however often."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from headcount.cli.options import budget_from
-from headcount.cli.stdout import write_stdout
+from headcount.cli.numbers import Float, Whole
+from headcount.cli.options import budget_from, force_option
+from headcount.cli.stderr import say as _say
+from headcount.cli.stdout import stdout_is_terminal, write_stdout
 
 if TYPE_CHECKING:
     from headcount.ledger import Ledger
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 #: Enough for ten releases with the default δ of one.
 DEFAULT_TOTAL_DELTA = 1e-5
 
-_say = partial(click.echo, err=True)
 _where = click.argument("where", metavar="LEDGER")
 _dataset = click.option("--dataset", required=True, metavar="NAME", help="The dataset.")
 _form = click.option(
@@ -68,9 +68,9 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
 @click.option("--user", metavar="COLUMN",
               help="The column that identifies the user; no release may count by another "
                    "[default: that of the first release].")  # fmt: skip
-@click.option("--rho", type=float, help="ρ of all releases together, as in zCDP.")
-@click.option("--epsilon", type=float, help="ε of all releases together, as in (ε, δ)-DP.")
-@click.option("--delta", type=float, default=DEFAULT_TOTAL_DELTA, show_default=True,
+@click.option("--rho", type=Float(), help="ρ of all releases together, as in zCDP.")
+@click.option("--epsilon", type=Float(), help="ε of all releases together, as in (ε, δ)-DP.")
+@click.option("--delta", type=Float(), default=DEFAULT_TOTAL_DELTA, show_default=True,
               help="δ of all releases together; each takes its own δ from it.")  # fmt: skip
 @_actor
 def init(
@@ -147,8 +147,8 @@ def verify(where: str, head: str | None) -> None:
 @ledger.command()
 @_where
 @_dataset
-@click.option("--rho", type=float, default=0.0, show_default=True, help="How much more of ρ.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="How much more of δ.")
+@click.option("--rho", type=Float(), default=0.0, show_default=True, help="How much more of ρ.")
+@click.option("--delta", type=Float(), default=0.0, show_default=True, help="How much more of δ.")
 @_reason
 @_actor
 def extend(
@@ -178,8 +178,10 @@ def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
 @_where
 @_dataset
 @click.option("--of", required=True, metavar="ACTOR", help="Whose spending is limited.")
-@click.option("--rho", type=float, required=True, help="The most of ρ that they may spend.")
-@click.option("--delta", type=float, help="The most of δ that they may spend [default: no limit].")
+@click.option("--rho", type=Float(), required=True, help="The most of ρ that they may spend.")
+@click.option(
+    "--delta", type=Float(), help="The most of δ that they may spend [default: no limit]."
+)
 @_actor
 def cap(
     where: str, dataset: str, of: str, rho: float, delta: float | None, actor: str | None
@@ -212,7 +214,7 @@ def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -
 
 @ledger.command("return")
 @_where
-@click.argument("entry", type=int)
+@click.argument("entry", type=Whole())
 @_reason
 @_actor
 def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
@@ -229,20 +231,22 @@ def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
 
 @ledger.command()
 @_where
-@click.argument("entry", type=int)
+@click.argument("entry", type=Whole())
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table",
               show_default=True, help="What stdout gets.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write to a file instead: .csv, .json or .parquet.")  # fmt: skip
-def fetch(where: str, entry: int, form: str, output: Path | None) -> None:
+@force_option
+def fetch(where: str, entry: int, form: str, output: Path | None, force: bool) -> None:
     """Write the release of ENTRY again, as it was. That costs nothing."""
     from headcount.writers import AtomicFile, format_of, render
 
     if output is None:
-        write_stdout(render(_open(where).released(entry), form))
+        release = _open(where).released(entry)
+        write_stdout(render(release, form, for_terminal=stdout_is_terminal()))
         return
     form = format_of(output)
-    with AtomicFile(output) as file:
+    with AtomicFile(output, ledger=where, force=force) as file:
         file.commit(render(_open(where).released(entry), form))
 
 
@@ -251,12 +255,14 @@ def _plain(entry: "Entry") -> dict[str, Any]:
 
 
 def _write_json(value: object) -> None:
-    text = f"{json.dumps(value, ensure_ascii=False, indent=2)}\n"
-    write_stdout(text.encode("utf-8", "backslashreplace"))  # which JSON reads back
+    from headcount.writers.escapes import to_json_text
+
+    write_stdout(f"{to_json_text(value, indent=2)}\n".encode())
 
 
 def _write_table(header: list[str], rows: list[list[str]], to_right: list[bool]) -> None:
-    from headcount.writers.table import aligned, visible
+    from headcount.writers.escapes import visible
+    from headcount.writers.table import aligned
 
     shown = [[visible(cell) for cell in row] for row in rows]
     write_stdout(aligned(header, shown, to_right).encode())

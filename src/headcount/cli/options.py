@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from headcount.cli.numbers import Float, Whole
 from headcount.errors import SourceError
 from headcount.privacy.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.settings import METHODS
@@ -15,10 +16,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def budget_options(command: _Command) -> _Command:
     """Add --rho, --epsilon and --delta."""
     for option in (
-        click.option("--delta", type=float, default=DEFAULT_DELTA, show_default=True,
+        click.option("--delta", type=Float(), default=DEFAULT_DELTA, show_default=True,
                      help="δ of the whole release."),
-        click.option("--epsilon", type=float, help="ε of the whole release, as in (ε, δ)-DP."),
-        click.option("--rho", type=float, help="ρ of the whole release, as in zCDP."),
+        click.option("--epsilon", type=Float(), help="ε of the whole release, as in (ε, δ)-DP."),
+        click.option("--rho", type=Float(), help="ρ of the whole release, as in zCDP."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -51,12 +52,12 @@ def _one_source(context: click.Context, argument: click.Parameter, given: tuple[
 def mechanism_options(command: _Command) -> _Command:
     """Add --method, --relative-error, --candidates and --max-items-per-user."""
     for option in (
-        click.option("--max-items-per-user", type=int, metavar="M",
+        click.option("--max-items-per-user", type=Whole(), metavar="M",
                      help="How many items of a user count, for the method threshold."),
-        click.option("--candidates", type=int, metavar="K",
+        click.option("--candidates", type=Whole(), metavar="K",
                      help="k̄, how many of the most frequent items are considered "
                           "[default: chosen]."),
-        click.option("--relative-error", type=float, metavar="R",
+        click.option("--relative-error", type=Float(), metavar="R",
                      help="The error to aim at for each count [default: 0.1]."),
         click.option("--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True,
                      help="auto chooses between pcr and rationed; pcr-paper has the settings of "
@@ -82,6 +83,11 @@ def ledger_options(command: _Command) -> _Command:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+force_option = click.option(
+    "--force", is_flag=True, help="Let --output replace a file; never a source or a database."
+)
 
 
 def budget_from(rho: float | None, epsilon: float | None, delta: float) -> Budget:

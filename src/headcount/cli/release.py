@@ -5,15 +5,18 @@ from pathlib import Path
 
 import click
 
+from headcount.cli.numbers import Whole
 from headcount.cli.options import (
     budget_from,
     budget_options,
+    force_option,
     ledger_options,
     mechanism_options,
     source_options,
 )
 from headcount.cli.progress import ProgressBar
-from headcount.cli.stdout import write_stdout
+from headcount.cli.stderr import say
+from headcount.cli.stdout import stdout_is_terminal, write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
@@ -46,6 +49,7 @@ from headcount.ledger.ledger import Ledger
     metavar="FILE",
     help="Write to a file instead: .csv, .json or .parquet.",
 )
+@force_option
 @click.option(
     "--columns",
     type=click.Choice(["standard", "all"]),
@@ -63,7 +67,7 @@ from headcount.ledger.ledger import Ledger
 @ledger_options
 @click.option(
     "--unsafe-seed",
-    type=int,
+    type=Whole(),
     metavar="N",
     help="Make the run reproducible, for experiments, and NOT PRIVATE.",
 )
@@ -84,6 +88,7 @@ def release(
     spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
+    force: bool,
     columns: str,
     memory: str,
     ledger: str | None,
@@ -105,7 +110,10 @@ def release(
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")
     form = form or ("table" if output is None else format_of(output))
-    with nullcontext() if output is None else AtomicFile(output, unlike=source) as file:
+    place = (
+        None if output is None else AtomicFile(output, source=source, ledger=ledger, force=force)
+    )
+    with place or nullcontext() as file:
         with ProgressBar() as progress:
             result = run_release(
                 source,
@@ -129,7 +137,7 @@ def release(
                 unsafe_seed=unsafe_seed,
                 progress=progress,
             )
-        content = render(result, form)
+        content = render(result, form, for_terminal=file is None and stdout_is_terminal())
         if file is None:
             write_stdout(content)
         else:
@@ -141,17 +149,13 @@ def release(
                 write_stdout(render(result, "json"))
                 raise
     for line in result.summary():
-        click.echo(line, err=True)
+        say(line)
 
 
 def _ledger(where: str | None, actor: str | None, *, again: bool) -> Ledger | None:
     if where is None and (again or actor is not None):
         raise SettingsError("--again and --actor go with --ledger")
-    return None if where is None else Ledger(where, actor=actor, tell=_say)
-
-
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    return None if where is None else Ledger(where, actor=actor, tell=say)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -8,6 +8,11 @@ import click
 from headcount.errors import OutputError
 
 
+def stdout_is_terminal() -> bool:
+    """Whether people read stdout, and no program."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def write_stdout(content: bytes) -> None:
     """Write all of the content, or say why it cannot be written."""
     try:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from headcount.cli.stderr import say
+
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
@@ -19,9 +21,8 @@ def verify(file: Path, where: str) -> None:
     ledger = Ledger(where)
     ledger.verify()
     entry = ledger.find(file)
-    click.echo(
+    say(
         f"The file is what was released from {entry.dataset!r} by {entry.actor!r} at {entry.time}, "
         f"unchanged, and the ledger was charged for it (entry {entry.number}). The entries of the "
-        "ledger are as they were written, as far as their hashes can tell.",
-        err=True,
+        "ledger are as they were written, as far as their hashes can tell."
     )

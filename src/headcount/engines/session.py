@@ -20,7 +20,7 @@ class Session:
     """
 
     def __init__(self, memory: str = DEFAULT_MEMORY) -> None:
-        size = re.fullmatch(r"(\d+(?:\.\d+)?) ?[KMGT]i?B", str(memory), flags=re.IGNORECASE)
+        size = re.fullmatch(r"(?ai)(\d+(?:\.\d+)?) ?[KMGT]i?B", str(memory))
         if size is None or not float(size[1]) > 0:
             raise SettingsError(f"memory must look like 3GB or 512MB, got {memory!r}")
         self.memory = memory

@@ -28,18 +28,24 @@ def is_gzipped(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
+def named(name: str) -> list[Path]:
+    """Return the files and folders that a path or glob names, if there are any."""
+    path = os.path.expanduser(name)  # noqa: PTH111 (an unknown ~name is left as it is)
+    if os.path.exists(path):  # noqa: PTH110 (False, not an error, for an impossible name)
+        return [Path(path)]
+    if not glob.has_magic(name):
+        return []
+    return [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
+
+
 def matching(name: str) -> tuple[str, list[Path]]:
     """Return what kind of files a path or glob names, and the files: there and not empty."""
-    path = Path(name).expanduser()
-    if os.path.exists(path):  # noqa: PTH110 (False, not an error, for an impossible name)
-        paths = [path]
-    elif glob.has_magic(name):
-        paths = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
+    paths = named(name)
+    if len(paths) > 1:
         paths = [path for path in paths if not path.is_dir()]
-        if not paths:
-            raise SourceError(f"no file matches {name!r}")
-    else:
-        raise SourceError(f"there is no file {name!r}")
+    if not paths:
+        what = "no file matches" if glob.has_magic(name) else "there is no file"
+        raise SourceError(f"{what} {name!r}")
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise SourceError("the files are of different kinds; give files of one kind")
@@ -76,14 +82,19 @@ def _kind(path: Path) -> str:
         raise SourceError(f"cannot read {str(path)!r}: {error.strerror}") from None
     if not head:
         raise SourceError(f"the file {str(path)!r} is empty")
-    engine = next((name for name in ("duckdb", "sqlite") if _begins_like(name, head)), "")
-    if kind == "database" and engine:
+    engine = database_of(head)
+    if kind == "database" and engine is not None:
         return engine
     if not _looks_like(kind, head, gzipped=is_gzipped(path)):
         raise SourceError(
             f"the file {str(path)!r} is not what its ending says ({kind}){_HINTS.get(kind, '')}"
         )
     return kind
+
+
+def database_of(head: bytes) -> str | None:
+    """Return the engine of a database by its first 64 bytes; None if they are of something else."""
+    return next((name for name in ("duckdb", "sqlite") if _begins_like(name, head)), None)
 
 
 def _begins_like(kind: str, head: bytes) -> bool:

@@ -34,6 +34,8 @@ def format_of(path: Path) -> str:
     return _ENDINGS[ending]
 
 
-def render(release: Release, form: str) -> bytes:
-    """Return a release in one of the formats."""
+def render(release: Release, form: str, *, for_terminal: bool = False) -> bytes:
+    """Return a release in one of the formats; nothing in it steers a terminal that it is for."""
+    if for_terminal and form == "csv":
+        return to_csv(release, for_terminal=True)
     return FORMATS[form](release)

@@ -7,20 +7,34 @@ from types import TracebackType
 from typing import Self
 
 from headcount.errors import OutputError
+from headcount.sources.files import database_of
+from headcount.writers.apart import check_apart
+
+_PREFIX = ".headcount-"
 
 
 class AtomicFile:
     """A file that appears under its name only when it is complete.
 
-    Entering finds out that the place can be written to, before any work is done. Leaving
-    without `commit` removes every trace. The file that it must be ``unlike`` is not replaced,
-    and no SQLite database is: it may be a ledger.
+    Entering finds out that the place can be written to, before any work is done. Until `commit`
+    nothing lies there, so that a process that is killed leaves nothing behind.
+
+    A file that is there already is replaced only with ``force``, and never if it is a database, or
+    belongs to the ``source`` or the ``ledger``.
     """
 
-    def __init__(self, path: Path, unlike: str | None = None) -> None:
-        # A link stays a link: what it points at is replaced.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        source: str | None = None,
+        ledger: str | None = None,
+        force: bool = False,
+    ) -> None:
+        self._given, self._source, self._ledger = Path(path), source, ledger
+        # A link stays a link: what it points at is written.
         self._path = Path(os.path.realpath(path))
-        self._source = None if unlike is None else os.path.realpath(unlike)
+        self._force = force
         self._temporary: Path | None = None
 
     def __enter__(self) -> Self:
@@ -31,34 +45,45 @@ class AtomicFile:
             there = self._path.exists()
         except OSError as error:
             raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
-        if str(self._path) == self._source:
-            raise OutputError("the output would replace the source; name another file")
         if there and not self._path.is_file():
             raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
+        check_apart(self._given, self._source, self._ledger)
         if there and _is_database(self._path):
             raise OutputError(f"{str(self._path)!r} is a database, perhaps a ledger; name another")
+        if there and not self._force:
+            raise OutputError(
+                f"there is a file {str(self._path)!r} already, perhaps a release that was paid "
+                "for; name another, or replace it with --force"
+            )
         try:
-            handle, name = tempfile.mkstemp(prefix=".headcount-", dir=folder)
+            tempfile.TemporaryFile(prefix=_PREFIX, dir=folder).close()
         except OSError as error:
             raise OutputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
-        os.close(handle)
-        self._temporary = Path(name)
         return self
 
     def commit(self, content: bytes) -> None:
-        """Write the content, make it durable, and give it its name."""
-        if self._temporary is None:
-            raise OutputError("the file was committed already")
+        """Write the content, make it durable, and give it its name.
+
+        Without ``force``, a file that has appeared under that name in the meantime stays.
+        """
         try:
-            with self._temporary.open("wb") as file:
+            handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=self._path.parent)
+            self._temporary = Path(name)
+            with open(handle, "wb") as file:  # noqa: PTH123 (it is open already)
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             self._temporary.chmod(0o666 & ~_umask())
-            self._temporary.replace(self._path)
+            if self._force:
+                self._temporary.replace(self._path)
+            else:
+                _rename_to_new(self._temporary, self._path)
+        except FileExistsError:
+            raise OutputError(
+                f"a file {str(self._path)!r} has appeared since this began, and is not replaced"
+            ) from None
         except OSError as error:
             raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
-        self._temporary = None
 
     def __exit__(
         self,
@@ -70,10 +95,33 @@ class AtomicFile:
             self._temporary.unlink(missing_ok=True)
 
 
+def _rename_to_new(temporary: Path, path: Path) -> None:
+    """Give a file another name, unless that is taken.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+    """
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        # This file system has no hard links. The name is taken first, by an empty file: for a
+        # moment that is what others see.
+        path.touch(exist_ok=False)
+        try:
+            temporary.replace(path)
+        except BaseException:
+            path.unlink()
+            raise
+    else:
+        temporary.unlink()
+
+
 def _is_database(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
+            return database_of(file.read(64)) is not None
     except OSError:  # it is not ours to read
         return False
 

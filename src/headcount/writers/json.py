@@ -1,20 +1,15 @@
 """One JSON object: what is promised, what was spent, and the items."""
 
-import json
-
 from headcount.canonical import plain_rows
 from headcount.release import Release
+from headcount.writers.escapes import to_json_text
 
 
 def to_json(release: Release) -> bytes:
     """Return a release as JSON, one item to a line."""
-    head = json.dumps(release.guarantee.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
+    head = to_json_text(release.guarantee.to_dict(), indent=2)
     lines = [
-        json.dumps(
-            dict(zip(release.table.column_names, row, strict=True)),
-            ensure_ascii=False,
-            allow_nan=False,
-        )
+        to_json_text(dict(zip(release.table.column_names, row, strict=True)))
         for row in plain_rows(release.table)
     ]
     items = "".join(

@@ -1,11 +1,11 @@
 """A table for people to read in a terminal."""
 
-import unicodedata
 from collections.abc import Sequence
 
 from headcount.canonical import Plain, plain_rows
 from headcount.histogram import RESULT_COLUMNS
 from headcount.release import Release
+from headcount.writers.escapes import visible
 
 # Wider cells are written in full but not padded to, so one long name spoils one line only.
 _WIDEST_PADDING = 48
@@ -52,15 +52,3 @@ def aligned(header: Sequence[str], rows: list[list[str]], to_right: Sequence[boo
 
 def _number(value: Plain) -> str:
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
-
-
-def visible(text: str) -> str:
-    """Write control and format characters as escapes: item names must not steer a terminal."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char
-        if char.isprintable() or unicodedata.category(char) == "Zs"
-        else char.encode("unicode_escape").decode()
-        for char in text
-    )

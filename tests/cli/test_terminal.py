@@ -1,0 +1,138 @@
+"""What a terminal gets: no name of an item, a column or a file steers it. Seen from a real one."""
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import unicodedata
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.conftest import HEADCOUNT, RHO
+
+#: A reset of the terminal, DEL, a C1 control, a title, a right-to-left override, a line to be
+#: taken for another, and a character beyond the first 65,536.
+NASTY = [
+    "\x1bc", "a\x7fb", "\x9b31mred", "\x1b]0;title\a", "\u202eright to left\u2066", "one\ntwo",
+    "back\rover", "tag\U000e0041", "sep\u2028", "é 漢字 😀",
+]  # fmt: skip
+COLUMN = "\x1b[31mitem\x9d"
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory):
+    path = tmp_path_factory.mktemp("nasty") / "e.parquet"
+    users = [f"u{n}" for n in range(3000)]
+    items = [item for item in NASTY for _ in users]
+    pq.write_table(pa.table({"uid": users * len(NASTY), COLUMN: items}), path)
+    return path
+
+
+def on_a_terminal(*args, cwd):
+    """Run the command with both of its streams on a terminal; return what that got."""
+    ours, its = pty.openpty()
+    env = {**os.environ, "TERM": "dumb"}  # so that no bar is shown, which moves the cursor itself
+    process = subprocess.Popen([HEADCOUNT, *args], stdout=its, stderr=its, cwd=cwd, env=env)
+    os.close(its)
+    got = b""
+    try:
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            got += piece
+    finally:
+        os.close(ours)
+        process.wait()
+    return process.returncode, got.decode().replace("\r\n", "\n")
+
+
+def steering(text):
+    kinds = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return {char for char in text if char != "\n" and unicodedata.category(char) in kinds}
+
+
+def ask(path, *more):
+    return ["release", path, "--user", "uid", "--item", COLUMN, "--rho", RHO, *more]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "table"])
+def test_a_release_on_a_terminal(nasty, spill, form):
+    code, got = on_a_terminal(*ask(nasty, "--format", form), cwd=spill)
+    assert code == 0
+    assert not steering(got)
+    assert "é 漢字 😀" in got
+    shown = {
+        "csv": '"one\\ntwo",',
+        "json": '"\\u001b[31mitem\\u009d": "a\\u007fb"',
+        "table": "a\\x7fb",
+    }
+    assert shown[form] in got
+    assert got.count("one\ntwo") == 0
+
+
+def test_csv_in_a_pipe_or_a_file_has_the_items_as_they_are(headcount, nasty, tmp_path):
+    piped = subprocess.run(
+        [HEADCOUNT, *ask(nasty, "--format", "csv")], capture_output=True, check=True, timeout=120
+    )
+    assert headcount(*ask(nasty, "--output", tmp_path / "o.csv")).code == 0
+    for content in (piped.stdout, (tmp_path / "o.csv").read_bytes()):
+        rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
+        assert rows[0][0] == COLUMN
+        assert {row[0] for row in rows[1:]} == set(NASTY)
+
+
+def test_json_is_escaped_everywhere_and_the_same_to_a_parser(headcount, nasty, tmp_path):
+    ledger, output = tmp_path / "budget.db", tmp_path / "o.json"
+    headcount("ledger", "init", ledger, "--dataset", "shop", "--rho", "90")
+    charge = ["--ledger", ledger, "--dataset", "shop", "--output", output]
+    assert headcount(*ask(nasty, *charge)).code == 0
+    text = output.read_bytes().decode()
+    assert not steering(text)
+    assert {row[COLUMN] for row in json.loads(text)["items"]} == set(NASTY)
+    assert headcount("verify", output, "--ledger", ledger).code == 0
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["release", "{}.csv", "--user", "u", "--item", "i", "--rho", "1"],
+        ["release", "e.parquet", "--user", "{}", "--item", "i", "--rho", "1"],
+        ["release", "e.parquet", "--user", "u", "--item", "i", "--rho", "1", "--output", "{}.csv"],
+        ["release", "e.parquet", "--user", "u", "--item", "i", "--rho", "{}"],
+        ["release", "e.parquet", "--user", "u", "--item", "i", "--rho", "1", "--{}"],
+        ["release", "e.parquet", "--user", "u", "--item", "i", "--rho", "1", "--memory", "{}"],
+        ["plan", "--rho", "1", "{}"],
+        ["{}"],
+        ["ledger", "show", "{}"],
+    ],
+    ids=lambda args: " ".join(args),
+)
+def test_what_was_given_is_quoted_without_its_effect(nasty, tmp_path, args):
+    (tmp_path / "e.parquet").write_bytes(nasty.read_bytes())
+    if "--output" in args:
+        (tmp_path / f"{NASTY[2]}{NASTY[4]}.csv").touch()
+    given = f"{NASTY[2]}{NASTY[4]}" if "--output" in args else "".join(NASTY[:5])
+    code, got = on_a_terminal(*(arg.format(given) for arg in args), cwd=tmp_path)
+    assert code == 2
+    assert not steering(got)
+    assert "31mred" in got
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_what_a_ledger_holds_is_shown_without_its_effect(headcount, tmp_path, form):
+    ledger, reason = tmp_path / "budget.db", "".join(NASTY[:5])
+    headcount("ledger", "init", ledger, "--dataset", "shop", "--rho", "1")
+    headcount("ledger", "retire", ledger, "--dataset", "shop", "--reason", reason)
+    code, got = on_a_terminal("ledger", "log", ledger, "--format", form, cwd=tmp_path)
+    assert code == 0
+    assert not steering(got)
+    if form == "json":
+        assert json.loads(got)[1]["facts"]["reason"] == reason
