@@ -167,6 +167,19 @@ def test_a_histogram_that_was_cut():
             headcount.release_counts(counts, budget=BUDGET, minimum=minimum)
 
 
+@pytest.mark.parametrize(
+    ("items", "counts", "says"),
+    [
+        (["a", "b", "a"], [5, 6, 7], "an item stands in several rows"),
+        (["a", "b", "c"], [5, 6, -1], "a count is negative or too large"),
+        (["a", "b", "c"], [5, 6, 2**53 + 1], "a count is negative or too large"),
+    ],
+)
+def test_what_is_no_histogram_of_distinct_users_is_refused(items, counts, says):
+    with pytest.raises(headcount.SourceError, match=f"distinct users: {says}"):
+        headcount.release_counts(pa.table({"item": items, "count": counts}), budget=BUDGET)
+
+
 def test_counts_with_a_seed_are_not_private():
     result = headcount.release_counts({"a": 400}, budget=BUDGET, unsafe_seed=1)
     assert not result.guarantee.private

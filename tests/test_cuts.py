@@ -43,9 +43,7 @@ def released_from_counts(method, items):
 
 @pytest.mark.parametrize("method", SETTINGS)
 @pytest.mark.parametrize("released", [released_from_events, released_from_counts])
-def test_items_that_are_as_frequent_as_one_left_out_are_not_released(
-    method, released, monkeypatch
-):
+def test_items_that_are_as_frequent_as_one_left_out_are_not_released(method, released, monkeypatch):
     monkeypatch.setattr(choosing, "rationed_items", lambda *given: 0)  # `auto` goes on with pcr
     assert released(method, K_BAR + 1) == 0
     assert released(method, K_BAR) > K_BAR // 2

@@ -193,6 +193,12 @@ def test_a_band_is_timed_up_to_its_horizon(x, equals):
         assert race(level(1.0, -x), candidates, alive, 9, entropy).picked == picked
 
 
+def test_a_choice_among_a_band_is_uniform():
+    """2^64 is no multiple of 3, so that the last word would favour 0: it is passed over."""
+    assert race_module._any_but(set(), 3, ScriptedEntropy([2**64 - 1, 4])) == 1
+    assert race_module._any_but({1}, 3, ScriptedEntropy([4, 5])) == 2
+
+
 def test_one_word_that_says_little_does_not_make_a_race_slow():
     """A coarse word of ⊥, or of a band, draws more bits instead of timing the whole band."""
     counts = np.ones(100_000, dtype=np.int64)
