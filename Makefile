@@ -5,7 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test audit lint bench bench-engines kill-ledger paper paper-quick yield install clean
+.PHONY: demo test audit mutants lint bench bench-engines kill-ledger paper paper-quick yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -15,6 +15,9 @@ test: .venv/installed-dev
 
 audit: .venv/installed-dev
 	AUDIT_RUNS=100000 $(BIN)/python -m pytest -n 2 tests/privacy/test_audit.py
+
+mutants: .venv/installed-dev
+	$(BIN)/python -m tests.mutants
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """Budgets and their conversion, against independent libraries."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -57,6 +58,38 @@ def test_epsilon_agrees_with_opendp(rho, delta):
     )
     theirs, _ = make_fix_delta(make_zCDP_to_approxDP(gaussian), delta=delta).map(1.0)
     assert epsilon_of(rho, delta) == pytest.approx(theirs, rel=2e-3)
+
+
+def exact_epsilon(rho, delta, selection):
+    """ε of corollary 13 to 40 digits, with α by a search; `conversion` has the formula."""
+    with localcontext() as context:
+        context.prec = 45
+        rho, delta, selection = Decimal(rho), Decimal(delta), Decimal(selection)
+        log_left = ((delta - selection) / (1 - selection)).ln()
+
+        def at(log_excess):
+            excess = log_excess.exp()
+            order = 1 + excess
+            return order * rho + (excess / order).ln() - (order.ln() + log_left) / excess
+
+        low, high = Decimal(-36), Decimal(69)
+        for _ in range(160):
+            left, right = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, right) if at(left) < at(right) else (left, high)
+        return at((low + high) / 2)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1])
+@pytest.mark.parametrize("share", [0.0, 1 / 3, 0.9])
+@pytest.mark.parametrize("amount", [0.001, 0.3, 1.0, 7.0])
+def test_conversions_are_rounded_against_the_program(amount, share, delta):
+    """By a little more than floating point may be off."""
+    selection = delta * share
+    exact = exact_epsilon(amount, delta, selection)
+    if exact > 0:
+        assert exact < Decimal(epsilon_of(amount, delta, selection)) < exact + Decimal("1e-9")
+    back = exact_epsilon(rho_of(amount, delta, selection), delta, selection)
+    assert Decimal(amount) - Decimal("1e-9") < back < Decimal(amount)
 
 
 def test_the_papers_conversion_is_unsafe_where_privacy_md_says():

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -35,6 +35,8 @@ def test_readings_are_exponential_at_the_right_scale_only():
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+@example(2**64 - 2, 2**64 - 1)  # of 1 − V two bits are known, and of V in the next
+@example(1, 2**64 - 1)
 def test_a_reading_is_within_its_error_of_the_key_whatever_bits_follow(word, next_word):
     (log_e,), (error,) = read(np.array([word], dtype=np.uint64))
     refined = clock(word, next_word)

@@ -172,6 +172,33 @@ def test_the_rounding_of_large_scores_decides_nothing():
     assert wrong_by_floats > 0
 
 
+def word_of(log_e):
+    """The first 64 bits of a V whose clock has rung at ln(E)."""
+    return round(-math.expm1(-math.exp(log_e)) * 2**64)
+
+
+@pytest.mark.parametrize("x", [-3.0 - 2**-12, -4.0 - 2**-12])
+@pytest.mark.parametrize("equals", [1, 5])
+def test_a_band_is_timed_up_to_its_horizon(x, equals):
+    """A candidate hardly below the top of its band, whose clock rings hardly before or after ⊥."""
+    bottom = 2**63
+    (at_bottom,), _ = read(np.array([bottom], dtype=np.uint64))
+    candidates = Candidates(np.full(equals, 1, dtype=np.int64), 0)
+    alive = np.ones(equals, dtype=np.bool_)
+    late = 2**63 + 2**62
+    for ahead, picked in [(2**-13, [3 % equals]), (-(2**-13), [])]:
+        first = word_of(at_bottom + x - ahead + math.log(equals))
+        # ⊥, the first of the band, which of them it is, and the second of the band.
+        entropy = ScriptedEntropy([bottom, first, 3, late])
+        assert race(level(1.0, -x), candidates, alive, 9, entropy).picked == picked
+
+
+def test_a_choice_among_a_band_is_uniform():
+    """2^64 is no multiple of 3, so that the last word would favour 0: it is passed over."""
+    assert race_module._any_but(set(), 3, ScriptedEntropy([2**64 - 1, 4])) == 1
+    assert race_module._any_but({1}, 3, ScriptedEntropy([4, 5])) == 2
+
+
 def test_one_word_that_says_little_does_not_make_a_race_slow():
     """A coarse word of ⊥, or of a band, draws more bits instead of timing the whole band."""
     counts = np.ones(100_000, dtype=np.int64)

@@ -1,0 +1,38 @@
+"""The counts that every method starts from are those of plain Python, on every engine."""
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from headcount.bounded import bounded_counts
+from headcount.engines import Session
+from headcount.histogram import count_distinct_users
+from headcount.population import EnginePopulation
+from headcount.sources import Request, open_source
+from tests.engines.conftest import ENGINES
+
+# Some rows stand twice or three times, and some have no user, no item, or neither.
+PAIRS = [(f"u{user}", f"i{item}") for item in range(12) for user in range(5 + item * item // 3)]
+ROWS = PAIRS * 2 + PAIRS[::3] + [(None, "i1"), ("u1", None), (None, None)] * 4
+TRUE = Counter(item for _, item in PAIRS)
+COUNTS = {
+    "pcr": lambda events: count_distinct_users(events, "who", ["what"], 99),
+    "auto": lambda events: EnginePopulation(events, "who", ["what"]).top_counts(99),
+    "threshold": lambda events: bounded_counts(events, "who", ["what"], 12, 1),
+    "threshold, high counts": lambda events: bounded_counts(events, "who", ["what"], 12, 20),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_users_count_once_and_what_is_null_does_not(engine, on_engine):
+    users, items = (pa.array([row[n] for row in ROWS], pa.string()) for n in (0, 1))
+    call = on_engine(engine, pa.table({"who": users, "what": items}))
+    for method, counted in COUNTS.items():
+        with Session() as session:
+            request = Request(call.get("table"), engine=call.get("engine"))
+            found = counted(open_source(session, call["source"], request))
+        counts = zip(found.items["what"].to_pylist(), found.counts.to_pylist(), strict=True)
+        least = 20 if "high" in method else 1
+        assert dict(counts) == {item: n for item, n in TRUE.items() if n >= least}, method
+    assert any(n < 20 for n in TRUE.values())

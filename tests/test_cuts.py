@@ -1,0 +1,49 @@
+"""Whatever counts the highest k̄ items also asks for the next, whose count is the cut-off.
+
+Without it, nothing would stand in the way of k̄ items that are as frequent as others left out.
+"""
+
+import pyarrow as pa
+import pytest
+
+import headcount
+from headcount.engines import Session
+from headcount.methods import Method
+from headcount.privacy import choosing
+from headcount.privacy.budget import Budget
+from headcount.privacy.entropy import SeededEntropy
+from headcount.privacy.settings import Settings, settings_for
+from headcount.sources import Request, open_source
+
+K_BAR = 10
+BUDGET = Budget(rho=0.5)
+USERS = 800
+SETTINGS = {
+    "auto": Settings(k_bar=K_BAR, ranks=(1, K_BAR)),
+    "pcr": settings_for("pcr", k_bar=K_BAR),
+    "pcr-paper": settings_for("pcr-paper", k_bar=K_BAR),
+}
+
+
+def released_from_events(method, items):
+    rows = [(user, f"i{item}") for item in range(items) for user in range(USERS)]
+    events = pa.table({"who": [user for user, _ in rows], "what": [item for _, item in rows]})
+    how = Method(method, SETTINGS[method], BUDGET)
+    with Session() as session:
+        opened = open_source(session, events, Request())
+        run = how.prepare(opened, "who", ["what"], SeededEntropy(1), lambda said: None)
+        return run().items.num_rows
+
+
+def released_from_counts(method, items):
+    counts = {f"i{item}": USERS for item in range(items)}
+    more = {"method": method, "candidates": K_BAR, "unsafe_seed": 1}
+    return len(headcount.release_counts(counts, budget=BUDGET, **more))
+
+
+@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("released", [released_from_events, released_from_counts])
+def test_items_that_are_as_frequent_as_one_left_out_are_not_released(method, released, monkeypatch):
+    monkeypatch.setattr(choosing, "rationed_items", lambda *given: 0)  # `auto` goes on with pcr
+    assert released(method, K_BAR + 1) == 0
+    assert released(method, K_BAR) > K_BAR // 2
