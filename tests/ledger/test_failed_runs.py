@@ -74,7 +74,7 @@ def steps_of(tmp_path, method, stop_at=None):
     with pytest.MonkeyPatch.context() as monkeypatch, suppress(Stopped):
         steps = Steps(monkeypatch, stop_at)
         if method == "release_counts":
-            hc.release_counts(COUNTS, ledger=ledger, **options)
+            hc.release_counts(COUNTS, ledger=ledger, user="u", **options)
         else:
             hc.release(EVENTS, user="u", item="i", ledger=ledger, **options)
     return steps.log, ledger
@@ -99,7 +99,7 @@ def test_what_is_reserved_comes_back_only_if_no_noise_was_drawn(tmp_path, method
         assert [str(entry.kind) for entry in ledger.log()] == ["open", "reserve"]
         assert ledger.books().left("shop").rho == 0
         with pytest.raises(hc.BudgetRefusedError):
-            hc.release_counts(COUNTS, budget=BUDGET, ledger=ledger, dataset="shop")
+            hc.release_counts(COUNTS, budget=BUDGET, ledger=ledger, dataset="shop", user="u")
 
 
 @pytest.mark.parametrize("method", ["pcr", "release_counts"])
