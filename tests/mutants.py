@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +77,10 @@ def read_mutants(words: list[str]) -> list[Mutant]:
 def pytest_on(source: Path, patience: int, *args: str) -> tuple[int | None, str]:
     """Run pytest with the package of a folder; return its exit code, or None, and its output."""
     environment = {**os.environ, "PYTHONPATH": str(source), "CI": "1"}  # nothing is skipped
+    # A folder of its own: pytest takes the rights of others away from the one that runs share, and
+    # a PostgreSQL server that another test has started is another user.
     options = ["-q", "-x", "-p", "no:cacheprovider", "--tb=short"]
+    options += [f"--basetemp={source.parent / 'pytest'}"]
     process = subprocess.Popen(
         [sys.executable, "-c", _ON_THE_COPY, str(source), *options, *args],
         cwd=ROOT,
@@ -93,18 +98,26 @@ def pytest_on(source: Path, patience: int, *args: str) -> tuple[int | None, str]
     return process.returncode, output
 
 
-def judged(mutant: Mutant) -> tuple[bool, str]:
-    """Return whether a mutation was noticed, and how."""
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+@contextmanager
+def copied() -> Iterator[Path]:
+    """Copy the source into a folder that goes away again."""
+    with tempfile.TemporaryDirectory(prefix="mutant-", ignore_cleanup_errors=True) as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        yield source
+
+
+def judged(mutant: Mutant) -> tuple[bool, str]:
+    """Return whether a mutation was noticed, and how."""
+    with copied() as source:
         path = source / "headcount" / mutant.file
         try:
             path.write_text(mutant.applied(path.read_text("utf-8")), "utf-8")
         except (OSError, ValueError) as error:
             return False, f"COULD NOT BE MADE: {error}"
         code, output = pytest_on(source, PATIENCE, f"tests/{mutant.test}")
-    if code == FAILED:
+    # What fails before a test has begun is the fault of something else.
+    if code == FAILED and f"\nFAILED tests/{mutant.test}" in output:
         errors = [line for line in output.splitlines() if line.startswith("E  ")]
         return True, f"{mutant.test}: {errors[0][1:].strip() if errors else ''}"[:150]
     if code == PASSED:
@@ -114,14 +127,16 @@ def judged(mutant: Mutant) -> tuple[bool, str]:
 
 def unchanged(tests: list[str]) -> tuple[bool, str]:
     """Return whether tests pass on the code as it is, and what they say."""
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        source = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))
+    with copied() as source:
         code, output = pytest_on(source, PATIENCE_FOR_ALL, *tests)
     return code == PASSED, output
 
 
 def main(words: list[str]) -> int:
     mutants = read_mutants(words)
+    if not mutants:
+        print("no mutation has a name that contains what was given")
+        return 1
     tests = sorted({f"tests/{mutant.test}" for mutant in mutants})
     size = math.ceil(len(tests) / AT_ONCE)
     parts = [tests[start : start + size] for start in range(0, len(tests), size)]

@@ -82,7 +82,7 @@ def test_what_the_glob_does_not_match_is_written(headcount, folder, output):
 @pytest.mark.parametrize("source", ["lake", "file://{}/lake", "file://{}/la*"])
 @pytest.mark.parametrize(
     "output",
-    ["lake/o.csv", "lake/d=1/o.csv", "into/o.csv", "beside/1.parquet", "beside/o.csv", "new.csv"],
+    ["lake/o.csv", "lake/d=1/o.csv", "into/o.csv", "beside/1.parquet", "far/o.csv", "new.csv"],
 )
 def test_no_output_lies_in_a_folder_that_spark_reads(headcount, folder, source, output, force):
     """It is refused before Spark is started."""
@@ -93,6 +93,8 @@ def test_no_output_lies_in_a_folder_that_spark_reads(headcount, folder, source, 
     (folder / "beside" / "1.parquet").touch()
     (folder / "lake" / "d=2").symlink_to(folder / "beside")
     (folder / "lake" / "d=3").symlink_to(folder / "lake")  # round and round
+    (folder / "far").mkdir()
+    (folder / "beside" / "on").symlink_to(folder / "far")
     (folder / "new.csv").symlink_to(folder / "lake" / "new.csv")
     before = everything(folder)
     args = ["--engine", "spark", *ASK, "--output", output, *force]

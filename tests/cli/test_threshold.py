@@ -45,8 +45,8 @@ BAD = {
     "0": (["threshold", "--max-items-per-user", "0"], "from 1 to 1,000,000, got 0"),
     "below 0": (["threshold", "--max-items-per-user", "-5"], "from 1 to 1,000,000, got -5"),
     "too large": (["threshold", "--max-items-per-user", "1000001"], "from 1 to 1,000,000"),
-    "no number": (["threshold", "--max-items-per-user", "few"], "not a valid integer"),
-    "a fraction": (["threshold", "--max-items-per-user", "1.5"], "not a valid integer"),
+    "no number": (["threshold", "--max-items-per-user", "few"], "not a whole number"),
+    "a fraction": (["threshold", "--max-items-per-user", "1.5"], "not a whole number"),
     "auto": (["auto", "--max-items-per-user", "5"], "goes with the method threshold"),
     "rationed": (["rationed", "--max-items-per-user", "5"], "goes with the method threshold"),
     "candidates": (

@@ -55,3 +55,10 @@ def test_an_output_is_refused_if_the_glob_then_finds_it(pattern, absolute, folde
 @pytest.mark.parametrize("source", ["postgres://h/d", "s3a://lake/x", "spark://m:1", "missing.csv"])
 def test_sources_elsewhere_have_no_files_here(tmp_path, source):
     check_apart(tmp_path / "o.csv", source, "postgres://h/d")
+
+
+def test_a_way_through_a_folder_does_not_lie_in_it(tmp_path):
+    (tmp_path / "lake").mkdir()
+    check_apart(tmp_path / "lake" / ".." / "o.csv", str(tmp_path / "lake"), None)
+    with pytest.raises(OutputError, match="a folder that is read"):
+        check_apart(tmp_path / "lake" / ".." / "lake" / "o.csv", str(tmp_path / "lake"), None)
