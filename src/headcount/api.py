@@ -92,7 +92,7 @@ def release(
     _check_columns(columns)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
-    request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
+    request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items], user=user)
     asked = _asked(source, how, table=table, sql=sql, user=user, item=items, columns=columns)
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
     answer = charge.answer(source, engine, spark_conf or {}, again=again)
@@ -107,9 +107,7 @@ def release(
             run = how.prepare(events, user, items, entropy, progress)
         with charge.spent_if_it_fails():
             made = run()
-    guarantee = Guarantee.of(
-        budget, method=how.name, private=entropy.private, rows_stay_apart=events.rows_stay_apart
-    )
+    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, unit=events.unit)
     return charge.settled(build_release(made, guarantee, columns))
 
 
@@ -172,7 +170,7 @@ def release_counts(
         items = _listed(item)
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, how.settings.k_bar + 1)
-    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, rows_stay_apart=True)
+    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private)
     with charge.spent_if_it_fails():
         made = how.on_histogram(top, minimum - 1, entropy, progress)
     return charge.settled(build_release(made, guarantee, columns))
