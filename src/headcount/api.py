@@ -96,7 +96,7 @@ def release(
     _check_columns(columns)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
-    request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items])
+    request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items], user=user)
     version = _version(data_version, ledger)
     asked = _asked(source, how, table=table, sql=sql, user=user, item=items, columns=columns)
     charge = Charge(
@@ -116,10 +116,7 @@ def release(
             check_columns(events, user, items)
             run = how.prepare(events, user, items, entropy, progress)
             guarantee = Guarantee.of(
-                budget,
-                method=how.name,
-                private=entropy.private,
-                rows_stay_apart=events.rows_stay_apart,
+                budget, method=how.name, private=entropy.private, unit=events.unit
             )
         with charge.spent_if_it_fails():
             return charge.settled(build_release(run(), guarantee, columns))
@@ -180,7 +177,7 @@ def release_counts(
     entropy = _entropy(unsafe_seed)
     asked = _asked(counts, how, minimum=minimum, user=user)
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
-    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private, rows_stay_apart=True)
+    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private)
     _try_out(entropy)
     charge.reserve()
     with charge.returned_if_it_fails(), Session() as session:

@@ -147,12 +147,16 @@ def table_of(counts: Mapping[Any, int]) -> "pa.Table":
 
     if any(isinstance(n, bool) or not isinstance(n, Integral) for n in counts.values()):
         raise SourceError("the counts must be whole numbers")
-
-    # One type for all keys, whatever they are: a type found from them would tell about them.
-    items = pa.array([as_text(key) for key in counts], pa.string())
     if any(abs(int(n)) > LARGEST_COUNT for n in counts.values()):
         raise SourceError("this is no histogram of distinct users: a count is too large")
-    return pa.table({"item": items, "count": pa.array(map(int, counts.values()), pa.int64())})
+    # One type for all keys, whatever they are: a type found from them would tell about them. Of
+    # keys that are the same text the largest count stays, which one user moves by at most 1.
+    highest_of: dict[str | None, int] = {}
+    for key, n in counts.items():
+        text = as_text(key)
+        highest_of[text] = max(int(n), highest_of.get(text, int(n)))
+    items, numbers = pa.array(highest_of, pa.string()), pa.array(highest_of.values(), pa.int64())
+    return pa.table({"item": items, "count": numbers})
 
 
 def highest(

@@ -12,6 +12,7 @@ from headcount.errors import MissingExtraError, NotPrivateError
 from headcount.privacy.budget import Budget
 from headcount.privacy.filter import Cost
 from headcount.privacy.rounding import float_above, shown_above
+from headcount.sources.unit import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,14 +25,30 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
-UNIT = "one user: all rows of one user id, added or removed"
-UNIT_OF_QUERY = "one user: all rows of one user id in the result of the given SQL, added or removed"
-
-CAUTION_FOR_QUERY = (
-    "Caution: the SQL may look at several rows at a time (a join, LIMIT, aggregate, window, a "
-    "function that headcount does not know). The guarantee is about the rows of its result; if "
-    "one person's rows can change another's there, it does not carry over to the tables below."
-)
+_NO_FURTHER = "does not carry over to the tables below"
+#: What there is to say about a guarantee that is not about the rows of a table.
+CAUTIONS = {
+    Unit.QUERY: (
+        "Caution: the SQL may look at several rows at a time (a join, LIMIT, aggregate, window, a "
+        "view, a function that headcount does not know). The guarantee is about the rows of its "
+        f"result; if one person's rows can change another's there, it {_NO_FURTHER}."
+    ),
+    Unit.VIEW: (
+        "Caution: the table is a view, or is read like one (a foreign table, row-level security). "
+        "The guarantee is about the rows and the user column of the view; if one person's rows can "
+        f"change another's there, or it computes the user column, it {_NO_FURTHER}."
+    ),
+    Unit.EXPRESSION: (
+        "Caution: the guarantee is about the rows and the user column of the given Ibis "
+        "expression; if one person's rows can change another's there, or it computes the user "
+        f"column, it {_NO_FURTHER}."
+    ),
+    Unit.COMPUTED: (
+        "Caution: the user column is computed by the SQL, or headcount cannot tell that it is not. "
+        "One of its values is what the guarantee protects, and that may be less than all rows of "
+        "one person. Select the column that says who a person is, unchanged, to protect them."
+    ),
+}
 #: Beyond these the promise on paper says little about a person.
 WEAK_EPSILON = 10.0
 WEAK_DELTA = 1e-4
@@ -81,11 +98,11 @@ class Guarantee:
 
     @classmethod
     def of(
-        cls, budget: Budget, *, method: str, private: bool, rows_stay_apart: bool
+        cls, budget: Budget, *, method: str, private: bool, unit: Unit = Unit.USER
     ) -> "Guarantee":
         """State what a budget promises."""
         return cls(
-            unit=UNIT if rows_stay_apart else UNIT_OF_QUERY,
+            unit=unit.value,
             rho=budget.rho,
             delta=budget.delta,
             epsilon=budget.epsilon,
@@ -187,8 +204,7 @@ class Release:
         ]
         if self.guarantee.epsilon > WEAK_EPSILON or self.guarantee.delta > WEAK_DELTA:
             lines.append(CAUTION_FOR_BUDGET)
-        if self.guarantee.unit == UNIT_OF_QUERY:
-            lines.append(CAUTION_FOR_QUERY)
+        lines += [says for unit, says in CAUTIONS.items() if unit.value == self.guarantee.unit]
         bound = self.settings.get("max_items_per_user")
         if bound is not None:
             most = "one item counts" if bound == 1 else f"at most {bound:,} items count"

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
-from headcount.engines.spark.start import _ARGUMENTS
+from headcount.engines.spark.start import _ARGUMENTS, through_ibis
+from headcount.sources.catalogs import is_stored_by_spark
 from tests.conftest import HEADCOUNT, RHO
 from tests.engines.conftest import copied_to_postgres, needs
 
@@ -183,6 +184,24 @@ def test_what_cannot_be_asked_for(spark, headcount, args, says):
     ran = headcount("release", *args, *OPTIONS)
     assert (ran.code, ran.out) == (4 if "s3x" in args[0] else 2, "")
     assert says in ran.err
+
+
+def test_views_of_the_catalog(spark, parquet):
+    backend = through_ibis(spark)
+    spark.catalog.createTable("stored", str(parquet), "parquet")
+    spark.sql("CREATE VIEW shown AS SELECT * FROM stored LIMIT 3")
+    spark.sql("CREATE TEMPORARY VIEW passing AS SELECT * FROM stored")
+    try:
+        stored = [
+            name
+            for name in ("stored", "default.`stored`", "shown", "passing", "absent")
+            if is_stored_by_spark(backend, name)
+        ]
+    finally:
+        spark.sql("DROP VIEW passing")
+        spark.sql("DROP VIEW shown")
+        spark.sql("DROP TABLE stored")
+    assert stored == ["stored", "default.`stored`"]
 
 
 def test_a_table_that_the_catalog_does_not_have(spark, headcount):

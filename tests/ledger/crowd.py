@@ -60,7 +60,7 @@ def warm():
 def run(charge):
     """Release as `headcount.release_counts` does, from what an engine would have counted."""
     charge.reserve()
-    guarantee = hc.Guarantee.of(BUDGET, method="pcr", private=True, rows_stay_apart=True)
+    guarantee = hc.Guarantee.of(BUDGET, method="pcr", private=True)
     counts = pa.chunked_array([pa.array([4000, 1500])])
     top = TopCounts(items=pa.table({"item": ["bread", "milk"]}), counts=counts)
     how = Method.of("pcr", BUDGET, None, 50)

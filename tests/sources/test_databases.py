@@ -11,7 +11,6 @@ import pytest
 from headcount.engines import Session
 from headcount.errors import SourceError
 from headcount.sources import Request, open_source
-from headcount.sources.sql import mixes_rows
 from tests.sources.counting import counts
 
 SETUP = """
@@ -257,43 +256,6 @@ def test_sqlite_value_that_is_not_of_its_declared_type(sqlite):
     """It counts as NULL, row by row: an error would tell that its count is high."""
     rows = "(1, 7), (2, 'text'), (3, 2.5), (4, 7)"
     assert sqlite(f"CREATE TABLE t (u INT, i INT); INSERT INTO t VALUES {rows}") == {7: 2}
-
-
-@pytest.mark.parametrize(
-    ("sql", "mixes"),
-    [
-        ("SELECT u, lower(i) AS i FROM t WHERE u > 3", False),
-        ("SELECT u, i FROM (SELECT u, i FROM t)", False),
-        ("WITH x AS (SELECT * FROM t) SELECT u, i FROM x", False),
-        ("SELECT u, i FROM t UNION ALL SELECT u, i FROM s", False),
-        ("SELECT u, CASE WHEN i = 'a' THEN 'b' ELSE coalesce(i, '') END AS i FROM t", False),
-        ("SELECT u, i FROM t LIMIT 5", True),
-        ("SELECT DISTINCT u, i FROM t", True),
-        ("SELECT u, max(i) AS i FROM t GROUP BY u", True),
-        ("SELECT any_value(u) AS u, any_value(i) AS i FROM t", True),
-        ("SELECT t.u, s.i FROM t JOIN s ON t.u = s.u", True),
-        ("SELECT t.u, s.i FROM t, s", True),
-        ("SELECT u, i FROM t WHERE u IN (SELECT u FROM s)", True),
-        ("SELECT u, (SELECT i FROM s) AS i FROM t", True),
-        ("SELECT u, CASE WHEN EXISTS (SELECT 1 FROM s) THEN i END AS i FROM t", True),
-        ("SELECT u, lag(i) OVER (ORDER BY u) AS i FROM t", True),
-        ("SELECT u, i FROM t QUALIFY row_number() OVER (PARTITION BY i ORDER BY u) = 1", True),
-        ("SELECT u, i FROM t USING SAMPLE 10", True),
-        ("SELECT u, rowid AS i FROM t", True),
-        ("SELECT u, my_macro(i) AS i FROM t", True),
-        ("SELECT u, i FROM t EXCEPT SELECT u, i FROM s", True),
-    ],
-)
-def test_queries_that_look_at_several_rows(folder, sql, mixes):
-    assert mixes_rows(sql, "duckdb") == mixes
-
-
-def test_the_guarantee_of_a_query_that_mixes_rows(folder):
-    for sql, apart in (("SELECT u, i FROM t", True), ("SELECT u, i FROM t LIMIT 3", False)):
-        with Session() as session:
-            assert (
-                open_source(session, folder / "e.duckdb", Request(sql=sql)).rows_stay_apart == apart
-            )
 
 
 def test_a_table_of_another_schema(tmp_path):

@@ -123,16 +123,6 @@ def test_bad_tables(source):
         counts(source)
 
 
-@pytest.mark.parametrize("odd", [2.5, "x", True, 2**70, b"x", ["x"], None])
-def test_no_value_of_an_object_column_decides_its_type(odd):
-    """One type for all of it, text, whatever one person's value is."""
-    plain = pd.DataFrame({"u": [1, 2], "i": pd.Series([7, 7], dtype=object)})
-    other = pd.concat([plain, pd.DataFrame({"u": [3], "i": pd.Series([odd], dtype=object)})])
-    assert counts(plain) == {"7": 2}
-    assert counts(other).get("7") == 2
-    assert all(isinstance(item, str) for item in counts(other))
-
-
 def test_text_that_is_no_text_is_found_before_anything_is_spent():
     broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
     with pytest.raises(SourceError, match="form that was expected"):

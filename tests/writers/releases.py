@@ -28,5 +28,5 @@ def release_of(items: dict[str, Any] | pa.Table, *, private: bool = True) -> Rel
         spent=Cost(BUDGET.rho_for_filter / 2, BUDGET.delta_selection / 2),
         settings={**PRESETS["pcr"].to_dict(), "levels_run": 3},
     )
-    guarantee = Guarantee.of(BUDGET, method="pcr", private=private, rows_stay_apart=True)
+    guarantee = Guarantee.of(BUDGET, method="pcr", private=private)
     return build_release(made, guarantee)

@@ -6,6 +6,7 @@ from typing import Any
 from headcount.engines import Session, duckdb, sqlite
 from headcount.engines.guard import opening
 from headcount.errors import SourceError
+from headcount.sources.catalogs import Catalog, DuckDBCatalog, SQLiteCatalog
 
 # What a query is called while it is read: a temporary view, seen by this connection only.
 _VIEW = "headcount_events"
@@ -26,16 +27,21 @@ class Database:
         self._name = str(path)
         self._is_duckdb = engine == "duckdb"
         self.backend: Any = (duckdb if self._is_duckdb else sqlite).connect(session, path)
+        catalog = DuckDBCatalog if self._is_duckdb else SQLiteCatalog
+        self.catalog: Catalog = catalog(self.backend.con)
 
-    def table(self, name: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
-        """Return a table or view as an Ibis table."""
+    def table(self, name: str | None) -> tuple[Any, bool]:
+        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
         known = opening(self._tables, f"the tables of {self._name!r} cannot be listed")
         listed = ", ".join(map(repr, sorted(known))) or "no tables"
         if name is None:
             raise SourceError(f"name a table of {self._name!r}, or give SQL; it has: {listed}")
         if name not in known:
             raise SourceError(f"there is no table {name!r} in {self._name!r}; it has: {listed}")
-        return opening(lambda: self._read(*known[name]), f"cannot read the table {name!r}")
+        plain, schema = known[name]
+        relation = self.catalog.relation(schema, plain)
+        table = opening(lambda: self._read(plain, schema), f"cannot read the table {name!r}")
+        return table, relation is not None and relation.stored
 
     def query(self, select: str) -> Any:  # noqa: ANN401
         """Return the result of one SELECT, checked to be that, as an Ibis table."""

@@ -1,4 +1,8 @@
-"""Tables in memory: pandas and Polars data frames, PyArrow tables."""
+"""Tables in memory: pandas and Polars data frames, PyArrow tables.
+
+A column's type follows from its declared type alone. If it were inferred from the values, one
+person's value could change the schema of the result, or whether there is one at all.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -41,7 +45,8 @@ def _as_arrow(source: Any, columns: Sequence[str] | None) -> "pa.Table":  # noqa
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(source, polars.DataFrame | polars.LazyFrame):
         frame = source.lazy()
-        return frame.select(_wanted(frame.collect_schema().names(), columns)).collect().to_arrow()
+        frame = frame.select(_wanted(frame.collect_schema().names(), columns)).collect()
+        return pa.table({column.name: _from_polars(column) for column in frame})
     if pandas is not None and isinstance(source, pandas.DataFrame):
         wanted = _wanted(list(source.columns), columns)
         return pa.table({str(name): _from_pandas(source[name]) for name in wanted})
@@ -58,35 +63,62 @@ def _wanted(there: list[Any], columns: Sequence[str] | None) -> list[Any]:
 
 
 def _from_pandas(column: Any) -> "pa.Array | pa.ChunkedArray":  # noqa: ANN401
+    import pandas
     import pyarrow as pa
 
-    if column.dtype == object:
-        # Anything can be in it. One type for all, or one person's value would decide it.
-        return pa.array(column.map(as_text, na_action="ignore"), pa.string(), from_pandas=True)
-    return pa.array(column, from_pandas=True)
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        # pandas infers the type of the categories from the values. -1 stands for a missing one.
+        codes = column.cat.codes.to_numpy()
+        texts = pa.array(map(as_text, column.cat.categories), pa.string())
+        return texts.take(pa.array(codes, mask=codes < 0))
+    kind = pa.array(column.iloc[:0], from_pandas=True).type
+    if pa.types.is_null(kind):  # Python objects
+        objects = column.astype(object).map(as_text, na_action="ignore")
+        return pa.array(objects, pa.string(), from_pandas=True)
+    return pa.array(column, kind, from_pandas=True)
+
+
+def _from_polars(column: Any) -> "pa.Array":  # noqa: ANN401
+    import pyarrow as pa
+
+    if column.dtype.is_object():  # as Arrow, it would be addresses in memory
+        return pa.array(map(as_text, column), pa.string())
+    return column.to_arrow()
 
 
 def as_text(value: object) -> str | None:
-    """Return a value of any kind as text: text as it is, bytes in hexadecimal."""
+    """Return a value of any kind as text: text as it is, bytes in hexadecimal.
+
+    No value is an error: that would tell everybody that somebody has it.
+    """
     match value:
-        case str() | None:
-            return value
+        case None:
+            return None
+        case str():
+            text = value
         case bytes():
             return value.hex()
         case _:
-            return str(value)
+            try:
+                text = str(value)
+            except Exception:  # an integer of very many digits, for one
+                text = f"<{type(value).__name__}>"
+    # Halves of characters, which UTF-8 does not have, are written out.
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain_types(table: "pa.Table") -> "pa.Table":
     """Return the table without the types that a column has only because of how it was made."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    for position, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            plain = table[position].cast(field.type.value_type)
-        elif pa.types.is_null(field.type):
-            plain = table[position].cast(pa.string())
-        else:
-            continue
-        table = table.set_column(position, field.name, plain)
+    for position, name in enumerate(table.column_names):
+        plain = table[position]
+        if pa.types.is_run_end_encoded(plain.type):
+            plain = pc.run_end_decode(plain)
+        if pa.types.is_dictionary(plain.type):
+            plain = plain.cast(plain.type.value_type)
+        if pa.types.is_null(plain.type):
+            plain = plain.cast(pa.string())
+        table = table.set_column(position, name, plain)
     return table

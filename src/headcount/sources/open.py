@@ -9,12 +9,15 @@ from typing import Any, TypeAlias
 from headcount.engines import Engine, Session, duckdb, engine_for, module_of
 from headcount.engines.guard import opening
 from headcount.errors import SettingsError, SourceError
+from headcount.sources.catalogs import PostgresCatalog, is_stored_by_spark
 from headcount.sources.databases import Database
 from headcount.sources.files import matching
+from headcount.sources.lineage import unit_of_query
 from headcount.sources.memory import read_memory
 from headcount.sources.servers import is_server, open_server, read_with_spark
-from headcount.sources.sql import mixes_rows, single_select
+from headcount.sources.sql import single_select
 from headcount.sources.text import EXPECTED, read_files
+from headcount.sources.unit import Unit
 
 SourceName: TypeAlias = str | PathLike[str]
 #: A pandas or Polars data frame, a PyArrow table, a Spark data frame, or an Ibis table.
@@ -31,14 +34,12 @@ class Events:
     Attributes:
         table: an Ibis table expression.
         engine: what runs it.
-        rows_stay_apart: False if the query that a user wrote may look at several rows at a
-            time, so that the rows of its result, not those of the tables below, are what is
-            protected.
+        unit: what the guarantee of a release from it is about.
     """
 
     table: Any
     engine: Engine
-    rows_stay_apart: bool = True
+    unit: Unit = Unit.USER
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Request:
         spark_conf: settings of a Spark that is started for this.
         columns: those that will be asked for; what else a table in memory has need not be
             readable.
+        user: the one of them that says whose a row is.
     """
 
     table: str | None = None
@@ -59,6 +61,7 @@ class Request:
     engine: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     columns: Sequence[str] | None = None
+    user: str | None = None
 
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
@@ -87,7 +90,8 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
             raise SettingsError("an engine is chosen for files; a server has its own")
         select = _checked(request.sql, "postgres")
         table, backend = open_server(session, name, request.table, select, request.spark_conf)
-        return Events(table, engine_for(backend, session), _apart(select, "postgres"))
+        unit = _unit_on_server(backend, request, select)
+        return Events(table, engine_for(backend, session), unit)
     if request.engine == "spark":
         if request.sql is not None:
             raise SourceError("SQL goes with a database; give Spark a path or a table")
@@ -121,27 +125,43 @@ def _open_name(session: Session, name: str, request: Request) -> Events:
         raise SettingsError(f"an engine is chosen for files of events; this is a {kind} database")
     select = _checked(request.sql, kind)
     database = Database(session, kind, paths[0])
-    table = database.query(select) if select else database.table(request.table)
-    return Events(table, engine_for(database.backend, session), _apart(select, kind))
+    if select is not None:
+        unit = unit_of_query(select, kind, request.user, database.catalog)
+        table = database.query(select)
+    else:
+        table, stored = database.table(request.table)
+        unit = Unit.USER if stored else Unit.VIEW
+    return Events(table, engine_for(database.backend, session), unit)
 
 
 def _checked(sql: str | None, dialect: str) -> str | None:
     return None if sql is None else single_select(sql, dialect)
 
 
-def _apart(select: str | None, dialect: str) -> bool:
-    return select is None or not mixes_rows(select, dialect)
+def _unit_on_server(backend: Any, request: Request, select: str | None) -> Unit:  # noqa: ANN401
+    if backend.name != "postgres":
+        stored = is_stored_by_spark(backend, request.table)
+    elif select is not None:
+        return unit_of_query(select, "postgres", request.user, PostgresCatalog(backend.con))
+    else:
+        stored = PostgresCatalog(backend.con).is_stored(request.table)
+    return Unit.USER if stored else Unit.VIEW
 
 
 def _open_table(session: Session, source: TableLike, request: Request) -> Events:
     import ibis
+    import ibis.expr.operations as ops
 
     if request.table is not None or request.sql is not None:
         raise SourceError("a table or SQL goes with a database; this source is a table itself")
+    if isinstance(source, ibis.Table) and isinstance(source.op(), ops.InMemoryTable):
+        # Ibis inferred types from values. The table that it was made of has types of its own.
+        source = source.op().data.obj
     if isinstance(source, ibis.Table):
         backend = opening(source.get_backend, "this Ibis table has no backend")
         engine = engine_for(backend, session)
-        return Events(engine.typed(source), engine)
+        unit = Unit.USER if isinstance(source.op(), ops.PhysicalTable) else Unit.EXPRESSION
+        return Events(engine.typed(source), engine, unit)
     if type(source).__module__.startswith("pyspark."):
         table, backend = module_of("spark").read_frame(source)
         return Events(table, engine_for(backend, session))
