@@ -82,21 +82,21 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     import ibis
 
     count = unlike("count", items)
-    _, pairs = distinct_pairs(events, user, items, events.engine.user_key)
-    counted = pairs.group_by(items).agg(**{count: ibis._.count()})
+    # A subquery of distinct pairs and a plain count it is: some engines sort for COUNT(DISTINCT).
+    _, pairs = exact_pairs(events, user, items, events.engine.user_key)
+    counted = pairs.distinct().group_by(items).agg(**{count: ibis._.count()})
     return highest(events, counted, items, count, limit)
 
 
-def distinct_pairs(
+def exact_pairs(
     events: Events, user: str, items: Sequence[str], key: Callable[[Expression], Expression]
 ) -> tuple[str, Expression]:
-    """Return the distinct (user, item) pairs without NULLs, and what their user column is called.
+    """Return what the user column is called, and a row with it and the item for each event.
 
-    ``key`` gives what stands for a user. A subquery of distinct pairs and a plain count it is: some
-    engines sort for COUNT(DISTINCT).
+    Rows with NULLs are left out; repeated rows are not. ``key`` gives what stands for a user.
     """
     person = unlike("user", items)
-    return person, _exact_items(events, items, user, person, key).distinct()
+    return person, _exact_items(events, items, user, person, key)
 
 
 def _exact_items(

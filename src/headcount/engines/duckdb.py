@@ -111,8 +111,15 @@ class DuckDB(Engine):
             )
             return self.backend.table(name)
 
-        self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"'))
+        self.session.at_end(lambda: self._drop(name))
         return running(create, says, self.expected)
+
+    def drop(self, table: Expression) -> None:
+        """Let go of a table that is kept, before the session ends."""
+        self._drop(table.get_name())
+
+    def _drop(self, name: str) -> None:
+        self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
         """Copy a table of this process: of its own, DuckDB knows how values are spread."""
