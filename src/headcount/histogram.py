@@ -68,7 +68,18 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
     for column in (user, *items):
         kind = schema[column]
         if kind.is_nested() or kind.is_interval() or kind.is_unknown():
-            raise SourceError(f"column {column!r} holds no plain values; cast it to text first")
+            raise SourceError(
+                f"column {column!r} holds no plain values such as text, numbers and times; turn it "
+                f"into text first. DuckDB does so with a file: {_cast_of_file(column)}"
+            )
+
+
+def _cast_of_file(column: str) -> str:
+    name = '"' + column.replace('"', '""') + '"'
+    return (  # shown, not run
+        f"COPY (SELECT * REPLACE (CAST({name} AS VARCHAR) AS {name}) FROM 'events.parquet') "  # noqa: S608
+        "TO 'events-as-text.parquet'"
+    )
 
 
 def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:

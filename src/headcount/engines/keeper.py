@@ -51,14 +51,16 @@ class KeptByDuckDB(Engine, ABC):
         """
         query = rows.distinct()
         nothing = query.schema().to_pyarrow().empty_table()
-        sent = self.keeper.upload(nothing, says)
+        sent = self.keeper.upload(nothing, says)  # refused if DuckDB would cut a value
 
         def insert() -> None:
             for batch in self.batches(query):
                 self.keeper.insert(sent, batch)
 
         running(insert, says, self.expected)
-        kept = self.keeper.keep_distinct(sent, says)
+        # With the types of the query, which name the zone of a timestamp too.
+        named = sent.op().copy(schema=query.schema()).to_expr()
+        kept = self.keeper.keep_distinct(named, says)
         self.keeper.drop(sent)
         return kept
 

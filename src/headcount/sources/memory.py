@@ -26,7 +26,7 @@ def read_memory(session: Session, source: Any, columns: Sequence[str] | None) ->
 
     def register() -> Any:  # noqa: ANN401 (Ibis has no types)
         backend.con.register(_NAME, table)
-        return backend.table(_NAME)
+        return duckdb.with_true_types(backend.table(_NAME), [table.schema])
 
     return opening(register, "cannot read this table"), backend
 
@@ -86,6 +86,8 @@ def _plain_types(table: "pa.Table") -> "pa.Table":
             plain = table[position].cast(field.type.value_type)
         elif pa.types.is_null(field.type):
             plain = table[position].cast(pa.string())
+        elif pa.types.is_float16(field.type):
+            plain = table[position].cast(pa.float32())  # which DuckDB has, and holds as much
         else:
             continue
         table = table.set_column(position, field.name, plain)
