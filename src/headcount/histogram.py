@@ -68,7 +68,18 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
     for column in (user, *items):
         kind = schema[column]
         if kind.is_nested() or kind.is_interval() or kind.is_unknown():
-            raise SourceError(f"column {column!r} holds no plain values; cast it to text first")
+            raise SourceError(
+                f"column {column!r} holds no plain values such as text, numbers and times; turn it "
+                f"into text first. DuckDB does so with a file: {_cast_of_file(column)}"
+            )
+
+
+def _cast_of_file(column: str) -> str:
+    name = '"' + column.replace('"', '""') + '"'
+    return (  # shown, not run
+        f"COPY (SELECT * REPLACE (CAST({name} AS VARCHAR) AS {name}) FROM 'events.parquet') "  # noqa: S608
+        "TO 'events-as-text.parquet'"
+    )
 
 
 def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:
@@ -82,21 +93,21 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     import ibis
 
     count = unlike("count", items)
-    _, pairs = distinct_pairs(events, user, items, events.engine.user_key)
-    counted = pairs.group_by(items).agg(**{count: ibis._.count()})
+    # A subquery of distinct pairs and a plain count it is: some engines sort for COUNT(DISTINCT).
+    _, pairs = exact_pairs(events, user, items, events.engine.user_key)
+    counted = pairs.distinct().group_by(items).agg(**{count: ibis._.count()})
     return highest(events, counted, items, count, limit)
 
 
-def distinct_pairs(
+def exact_pairs(
     events: Events, user: str, items: Sequence[str], key: Callable[[Expression], Expression]
 ) -> tuple[str, Expression]:
-    """Return the distinct (user, item) pairs without NULLs, and what their user column is called.
+    """Return what the user column is called, and a row with it and the item for each event.
 
-    ``key`` gives what stands for a user. A subquery of distinct pairs and a plain count it is: some
-    engines sort for COUNT(DISTINCT).
+    Rows with NULLs are left out; repeated rows are not. ``key`` gives what stands for a user.
     """
     person = unlike("user", items)
-    return person, _exact_items(events, items, user, person, key).distinct()
+    return person, _exact_items(events, items, user, person, key)
 
 
 def _exact_items(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headcount.engines.base import Expression
-from headcount.histogram import as_items, distinct_pairs
+from headcount.histogram import as_items, exact_pairs
 from headcount.sources.open import Events
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class Passes:
         self._events = events
         self._engine = events.engine
         self.items = list(items)
-        self.user, pairs = distinct_pairs(events, user, items, events.engine.exactly)
-        self.pairs = self._engine.materialise(pairs, "the events cannot be read")
+        self.user, pairs = exact_pairs(events, user, items, events.engine.exactly)
+        self.pairs = self._engine.keep_distinct(pairs, "the events cannot be read")
 
     def public(self, rows: "pa.Table") -> Expression:
         """Put a small table that may be known to all beside the pairs, to join them with.

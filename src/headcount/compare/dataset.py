@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headcount.engines import DEFAULT_MEMORY, Session
 from headcount.errors import SourceError
-from headcount.histogram import check_columns, distinct_pairs
+from headcount.histogram import check_columns, exact_pairs
 from headcount.sources import Request, SourceName, TableLike, open_source
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def read_dataset(
     with Session(memory) as session:
         events = open_source(session, source, Request(table, sql, columns=[user, *item]))
         check_columns(events, user, item)
-        person, pairs = distinct_pairs(events, user, item, events.engine.exactly)
-        rows = events.engine.run(pairs, "the events cannot be read")
+        person, pairs = exact_pairs(events, user, item, events.engine.exactly)
+        rows = events.engine.run(pairs.distinct(), "the events cannot be read")
     users = _codes(rows[person])
     codes = _codes(rows[item[0]])
     for column in item[1:]:

@@ -129,6 +129,15 @@ class Engine:
         """Run a query once and keep its rows on the engine until the session ends."""
         raise self._one_pass_only(says)
 
+    def keep_distinct(self, rows: Expression, says: str) -> Expression:
+        """Keep each of the rows of a query once, as `materialise` does.
+
+        Formal guarantee: no two rows that are kept are equal for what will count them, whatever
+        became of their values on the way there. Sensitivity rests on this: a user whose pair with
+        an item is there twice counts twice for it.
+        """
+        return self.materialise(rows.distinct(), says)
+
     def upload(self, rows: "pa.Table", says: str) -> Expression:
         """Put a small public table on the engine until the session ends."""
         raise self._one_pass_only(says)

@@ -1,11 +1,13 @@
 """DuckDB, the embedded engine."""
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
 from headcount.engines.guard import interruptibly, opening, running
 from headcount.engines.session import Session
+from headcount.engines.types import refuse_cuts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,20 +31,68 @@ def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 
         else "DuckDB does not start with these settings",
     )
     session.at_end(backend.disconnect)
-    backend.raw_sql("SET enable_progress_bar = false")  # how far it is depends on the data
+    # How far it is depends on the data. In a notebook without ipywidgets DuckDB shows nothing, and
+    # refuses to be told so.
+    [(shown,)] = backend.con.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if shown:
+        backend.con.execute("SET enable_progress_bar = false")
     return backend
 
 
-def with_nulls_as_text(table: Expression) -> Expression:
-    """Return a table in which a column of no type, which has nothing but NULLs, is one of text."""
-    import ibis
+# Types whose values Arrow would show as less than they are (a time without its zone), or that Ibis
+# does not know.
+_AS_TEXT = ("TIME WITH TIME ZONE", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
+_NO_TYPE = '"NULL"'  # of a column of nothing but NULLs
+# What Ibis calls two types of DuckDB that it does not know: of moments, and of times of day.
+_NANOSECONDS = ("timestamp('UTC', 9)", "time")
 
-    nothing = [
-        name
-        for name, kind in table.schema().items()
-        if kind.is_unknown() and str(kind.raw_type) == '"NULL"'
-    ]
-    return table.mutate(**dict.fromkeys(nothing, ibis.null("string"))) if nothing else table
+
+def with_true_types(
+    table: Expression,
+    stored: "Iterable[pa.Schema]" = (),
+    columns: Collection[str] | None = None,
+) -> Expression:
+    """Return a table whose values reach Python as what they are.
+
+    Args:
+        table: an Ibis table of DuckDB.
+        stored: the schemas of what the table is read from, if that is not DuckDB's own.
+        columns: those that are asked for.
+
+    Raises:
+        SourceError: DuckDB cuts the values of a column that is asked for.
+    """
+    import ibis
+    import ibis.expr.operations as ops
+    import pyarrow as pa
+
+    stored = list(stored)
+    backend, types = table.get_backend(), dict(table.schema().items())
+    backend._run_pre_execute_hooks(table)
+    select = str(backend.compile(table))
+    held = backend.con.sql(f"SELECT * FROM ({select}) LIMIT 0").to_arrow_table().schema  # noqa: S608
+    chosen = []
+    for name, raw, *_ in backend.con.execute(f"DESCRIBE {select}").fetchall():
+        quoted, place = '"' + name.replace('"', '""') + '"', held.get_field_index(name)
+        # DuckDB before 1.4 takes a column of no type in a file for one of numbers.
+        nothing = all(_type_in(s, name) == pa.null() for s in stored) if stored else raw == _NO_TYPE
+        if nothing or (raw in _AS_TEXT and not stored):  # the zone of all times in files is UTC
+            types[name] = ibis.dtype("string")
+            held = held.set(place, pa.field(name, pa.string()))
+            quoted = f"CAST({quoted} AS VARCHAR) AS {quoted}"
+        elif types[name].is_unknown() and pa.types.is_temporal(held.types[place]):
+            types[name] = ibis.dtype(_NANOSECONDS[pa.types.is_time(held.types[place])])
+        chosen.append(quoted)
+    for schema in stored:
+        refuse_cuts(schema, held, columns, f"DuckDB {backend.version}")
+    if ibis.schema(types) == table.schema():
+        return table
+    select = f"SELECT {', '.join(chosen)} FROM ({select})"  # noqa: S608 (names are quoted)
+    return ops.SQLQueryResult(select, ibis.schema(types), backend).to_expr()
+
+
+def _type_in(schema: "pa.Schema", name: str) -> "pa.DataType | None":
+    return schema.field(name).type if name in schema.names else None
 
 
 class DuckDB(Engine):
@@ -51,6 +101,10 @@ class DuckDB(Engine):
     several_passes = True
 
     compares_bytes = False  # a column of a table may have a collation
+
+    def typed(self, table: Expression) -> Expression:
+        """Return a table with types that hold what DuckDB holds."""
+        return opening(lambda: with_true_types(table), "this Ibis table cannot be read")
 
     def user_key(self, user: Expression) -> Expression:
         """Return DuckDB's own 64-bit hash of an id."""
@@ -109,17 +163,27 @@ class DuckDB(Engine):
             interruptibly(
                 lambda: con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'), con.interrupt
             )
-            return self.backend.table(name)
+            # With the types of the query: Ibis does not know all that DuckDB has.
+            made = self.backend.table(name).op()
+            return made.copy(schema=query.schema()).to_expr()
 
-        self.session.at_end(lambda: self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"'))
+        self.session.at_end(lambda: self._drop(name))
         return running(create, says, self.expected)
+
+    def drop(self, table: Expression) -> None:
+        """Let go of a table that is kept, before the session ends."""
+        self._drop(table.get_name())
+
+    def _drop(self, name: str) -> None:
+        self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
         """Copy a table of this process: of its own, DuckDB knows how values are spread."""
         name = self.scratch_name()
         self.backend.con.register(name, rows)
         try:
-            return self.materialise(self.backend.table(name), says)
+            given = with_true_types(self.backend.table(name), [rows.schema])
+            return self.materialise(given, says)
         finally:
             self.backend.con.unregister(name)
 

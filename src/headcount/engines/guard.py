@@ -108,6 +108,8 @@ def _of_schema(error: BaseException, says: str) -> HeadcountError:
         return SourceError(f"{says}: {str(error).splitlines()[0]}")
     if kind in _DATA_FAULTS:
         return SourceError(f"{says}: {ANY_FORM}")
+    if kind == "NotImplementedException":  # DuckDB's
+        return SourceError(f"{says}: the engine has no type for a column of it; give it as text")
     return SourceError(f"{says} ({kind})")
 
 

@@ -40,17 +40,28 @@ class KeptByDuckDB(Engine, ABC):
         return self.keeper.grouped(rows, by)
 
     def materialise(self, query: Expression, says: str) -> Expression:
-        """Run a query and let DuckDB keep its rows."""
-        if not self.is_own(query):
-            return self.keeper.materialise(query, says)
+        """Run a query over what DuckDB keeps, and keep its rows too."""
+        return self.keeper.materialise(query, says)
+
+    def keep_distinct(self, rows: Expression, says: str) -> Expression:
+        """Send the rows of a query to DuckDB, and keep each of them once there.
+
+        Rows that differ here may be equal there, if DuckDB has no type that holds all that they
+        hold. So it is DuckDB that says which are distinct; what is sent is only made fewer first.
+        """
+        query = rows.distinct()
         nothing = query.schema().to_pyarrow().empty_table()
-        kept = self.keeper.upload(nothing, says)
+        sent = self.keeper.upload(nothing, says)  # refused if DuckDB would cut a value
 
         def insert() -> None:
             for batch in self.batches(query):
-                self.keeper.insert(kept, batch)
+                self.keeper.insert(sent, batch)
 
         running(insert, says, self.expected)
+        # With the types of the query, which name the zone of a timestamp too.
+        named = sent.op().copy(schema=query.schema()).to_expr()
+        kept = self.keeper.keep_distinct(named, says)
+        self.keeper.drop(sent)
         return kept
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:

@@ -1,30 +1,59 @@
 """Polars, with its streaming engine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Expression
 from headcount.engines.guard import opening
 from headcount.engines.keeper import KeptByDuckDB
+from headcount.engines.types import refuse_cuts
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_DIGITS = 38  # of its decimals
+# Types that Ibis does not know, or that not every version of Polars can filter, and others that
+# hold the same values.
+_READ_AS = {"Float16": "Float32", "Null": "String"}
 
 
-def read_files(kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401 (Ibis has no types)
-    """Return an Ibis table of Parquet files."""
+def read_parquet(
+    paths: Sequence[Path], stored: "Sequence[pa.Schema]", columns: Collection[str] | None
+) -> Any:  # noqa: ANN401 (Ibis has no types)
+    """Return an Ibis table of Parquet files.
+
+    Args:
+        paths: the files.
+        stored: what they say of their columns.
+        columns: those that are asked for: the others may be of any type.
+    """
     import ibis
+    import polars
 
-    if kind != "parquet":
-        raise SourceError("Polars is used for Parquet files here; leave the engine to DuckDB")
-    return opening(
-        lambda: ibis.polars.connect().read_parquet([str(path) for path in paths]),
-        "cannot read the parquet files",
-    )
+    def read() -> Any:  # noqa: ANN401
+        # The names are names, not patterns, and the columns those of the files, whatever their
+        # folders are called.
+        frame = polars.scan_parquet(
+            [str(path) for path in paths],
+            glob=False,
+            hive_partitioning=False,
+            extra_columns="ignore",
+        )
+        if columns is not None and set(columns) <= set(frame.collect_schema().names()):
+            frame = frame.select(columns)
+        for name, kind in frame.collect_schema().items():
+            if str(kind) in _READ_AS:
+                other = getattr(polars, _READ_AS[str(kind)])
+                frame = frame.with_columns(polars.col(name).cast(other))
+        table = ibis.polars.connect({"events": frame}).table("events")
+        held = table.schema().to_pyarrow()
+        for schema in stored:
+            refuse_cuts(schema, held, columns, f"Polars {polars.__version__}")
+        return table
+
+    return opening(read, "cannot read the parquet files")
 
 
 class Polars(KeptByDuckDB):
@@ -40,7 +69,7 @@ class Polars(KeptByDuckDB):
         if kind.is_decimal() and (kind.precision or 0) > _MOST_DIGITS:
             raise SourceError(
                 f"Polars has no decimals of more than {_MOST_DIGITS} digits, as column "
-                f"{column.get_name()!r} has; leave the engine to DuckDB"
+                f"{column.get_name()!r} has; give it as text"
             )
         return super().exactly(column)
 

@@ -1,7 +1,7 @@
 """SQLite, through the module of Python's own library."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,29 @@ def connect(session: Session, file: Path) -> Any:  # noqa: ANN401 (Ibis has no t
     return backend
 
 
+# SQLite lets any value into any column. What is not of the column's type counts as NULL, row by
+# row: an error would be raised only for those among the highest counts, and so tell about them.
+_READ = {
+    "string": "CAST({} AS TEXT)",
+    "int64": "CASE WHEN typeof({0}) = 'integer' THEN {0} END",
+    "float64": "CASE WHEN typeof({0}) = 'real' THEN {0} END",
+    "binary": "CASE WHEN typeof({0}) = 'blob' THEN {0} END",
+}
+
+
+def typed_select(rows: str, types: Mapping[str, str]) -> str:
+    """Return SQL for columns of rows, in which all values are of the types that are given."""
+    chosen = ", ".join(
+        f"{_READ[kind].format(quoted(name))} AS {quoted(name)}" for name, kind in types.items()
+    )
+    return f"SELECT {chosen} FROM {rows}"  # noqa: S608 (names are quoted)
+
+
+def quoted(identifier: str) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
 class SQLite(KeptByDuckDB):
     """SQLite. A column may be declared COLLATE NOCASE or RTRIM, which would merge items.
 
@@ -41,6 +64,19 @@ class SQLite(KeptByDuckDB):
 
     compares_bytes = False
     has_nan = False  # it stores NULL instead
+
+    def typed(self, table: Expression) -> Expression:
+        """Return a table of the types that SQLite has: it knows dates and the like as text.
+
+        Ibis reads them in Python, where different texts become the same date.
+        """
+        import ibis
+        import ibis.expr.operations as ops
+
+        types = {name: _sqlites_own(kind) for name, kind in table.schema().items()}
+        select = opening(lambda: self.compiled(table), "this Ibis table cannot be read")
+        typed = typed_select(f"({select})", types)
+        return ops.SQLQueryResult(typed, ibis.schema(types), self.backend).to_expr()
 
     def batches(self, query: Expression) -> "Iterable[pa.Table]":
         """Run a query, and leave the rows where they are until they are asked for."""
@@ -61,3 +97,11 @@ class SQLite(KeptByDuckDB):
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
         return text.cast("binary")
+
+
+def _sqlites_own(kind: Any) -> str:  # noqa: ANN401 (Ibis has no types)
+    if kind.is_integer() or kind.is_boolean():
+        return "int64"
+    if kind.is_floating():
+        return "float64"
+    return "binary" if kind.is_binary() else "string"

@@ -68,7 +68,7 @@ class Database:
 
     def _read(self, name: str, schema: str | None = None) -> Any:  # noqa: ANN401
         if self._is_duckdb:
-            return duckdb.with_nulls_as_text(self.backend.table(name, database=schema))
+            return duckdb.with_true_types(self.backend.table(name, database=schema))
         return self._read_sqlite(name)
 
     def _read_sqlite(self, name: str) -> Any:  # noqa: ANN401
@@ -84,25 +84,11 @@ class Database:
             "SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1", [name]
         ).fetchall()
         types = {column: _sqlite_type(declared) for column, declared in columns}
-        chosen = ", ".join(
-            f"{_SQLITE_READ[kind].format(_quoted(column))} AS {_quoted(column)}"
-            for column, kind in types.items()
-        )
         view = _view_for(name)
         self.backend.con.execute(
-            f'CREATE TEMPORARY VIEW "{view}" AS SELECT {chosen} FROM {_quoted(name)}'  # noqa: S608
+            f'CREATE TEMPORARY VIEW "{view}" AS {sqlite.typed_select(sqlite.quoted(name), types)}'
         )
         return ibis.table(types, name=view)
-
-
-# SQLite lets any value into any column. What is not of the declared type counts as NULL, row by
-# row: an error would be raised only for those among the highest counts, and so tell about them.
-_SQLITE_READ = {
-    "string": "CAST({} AS TEXT)",
-    "int64": "CASE WHEN typeof({0}) = 'integer' THEN {0} END",
-    "float64": "CASE WHEN typeof({0}) = 'real' THEN {0} END",
-    "binary": "CASE WHEN typeof({0}) = 'blob' THEN {0} END",
-}
 
 
 def _sqlite_type(declared: str) -> str:
@@ -117,7 +103,3 @@ def _sqlite_type(declared: str) -> str:
     if any(part in name for part in ("REAL", "FLOA", "DOUB")):
         return "float64"
     return "string"
-
-
-def _quoted(identifier: str) -> str:
-    return '"' + identifier.replace('"', '""') + '"'

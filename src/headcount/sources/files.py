@@ -2,9 +2,15 @@
 
 import glob
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from headcount.engines.guard import opening
 from headcount.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 KINDS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
@@ -50,6 +56,16 @@ def matching(name: str) -> tuple[str, list[Path]]:
     if len(kinds) > 1:
         raise SourceError("the files are of different kinds; give files of one kind")
     return kinds.pop(), paths
+
+
+def stored_schemas(paths: Sequence[Path]) -> "list[pa.Schema]":
+    """Return what Parquet files say of their columns."""
+    import pyarrow.parquet as pq
+
+    return [
+        opening(lambda path=path: pq.read_schema(path), f"cannot read {str(path)!r}")  # type: ignore[misc]
+        for path in paths
+    ]
 
 
 def lake_of(folder: Path) -> str | None:

@@ -30,7 +30,7 @@ def read_memory(session: Session, source: Any, columns: Sequence[str] | None) ->
 
     def register() -> Any:  # noqa: ANN401 (Ibis has no types)
         backend.con.register(_NAME, table)
-        return backend.table(_NAME)
+        return duckdb.with_true_types(backend.table(_NAME), [table.schema])
 
     return opening(register, "cannot read this table"), backend
 
@@ -120,5 +120,7 @@ def _plain_types(table: "pa.Table") -> "pa.Table":
             plain = plain.cast(plain.type.value_type)
         if pa.types.is_null(plain.type):
             plain = plain.cast(pa.string())
+        if pa.types.is_float16(plain.type):
+            plain = plain.cast(pa.float32())  # which DuckDB has, and holds as much
         table = table.set_column(position, name, plain)
     return table

@@ -11,7 +11,7 @@ from headcount.engines.guard import opening
 from headcount.errors import SettingsError, SourceError
 from headcount.sources.catalogs import PostgresCatalog, is_stored_by_spark
 from headcount.sources.databases import Database
-from headcount.sources.files import matching
+from headcount.sources.files import matching, stored_schemas
 from headcount.sources.lineage import unit_of_query
 from headcount.sources.memory import read_memory
 from headcount.sources.servers import is_server, open_server, read_with_spark
@@ -66,6 +66,10 @@ class Request:
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
             raise SourceError("give a table or SQL, not both")
+        if not all(isinstance(column, str) for column in self.columns or ()):
+            raise SourceError(
+                "the user column is given by its name, as in user='id'; lists are for items"
+            )
         if self.engine not in (None, *FILE_ENGINES):
             raise SettingsError(
                 f"there is no engine {self.engine!r}; there are: {', '.join(FILE_ENGINES)}"
@@ -112,9 +116,12 @@ def _open_name(session: Session, name: str, request: Request) -> Events:
         if request.table is not None or request.sql is not None:
             raise SourceError("a table or SQL goes with a DuckDB or SQLite file, or a server")
         if request.engine == "polars":
-            table = module_of("polars").read_files(kind, paths)
+            if kind != "parquet":
+                raise SourceError("Polars reads Parquet files here; leave the engine to DuckDB")
+            polars = module_of("polars")
+            table = polars.read_parquet(paths, stored_schemas(paths), request.columns)
         else:
-            table = read_files(duckdb.connect(session), kind, paths)
+            table = read_files(duckdb.connect(session), kind, paths, request.columns)
         engine = engine_for(table.get_backend(), session)
         engine.compares_bytes = True  # files have no collations
         engine.expected = EXPECTED.get(kind, engine.expected)

@@ -11,15 +11,15 @@ import gzip
 import io
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
-from headcount.engines.duckdb import with_nulls_as_text
+from headcount.engines.duckdb import with_true_types
 from headcount.engines.guard import opening
 from headcount.errors import SourceError
-from headcount.sources.files import is_gzipped
+from headcount.sources.files import is_gzipped, stored_schemas
 
 _CSV = {
     "header": True,
@@ -41,15 +41,25 @@ EXPECTED = {
 }
 
 
-def read_files(backend: Any, kind: str, paths: Sequence[Path]) -> Any:  # noqa: ANN401
-    """Return an Ibis table of the events in some files of one kind, read by DuckDB."""
+def read_files(
+    backend: Any,  # noqa: ANN401 (Ibis has no types)
+    kind: str,
+    paths: Sequence[Path],
+    columns: Collection[str] | None,
+) -> Any:  # noqa: ANN401
+    """Return an Ibis table of the events in some files of one kind, read by DuckDB.
+
+    ``columns`` are those that are asked for: the others may be of any type.
+    """
     # DuckDB takes a name for a glob; these are names of files that are there.
     names = [escape(str(path)) for path in paths]
     # The columns are those of the files, whatever their folders are called.
     read = functools.partial(_read, backend, names, hive_partitioning=False)
     says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
     if kind == "parquet":
-        return opening(lambda: with_nulls_as_text(read("read_parquet")), says)
+        return opening(
+            lambda: with_true_types(read("read_parquet"), stored_schemas(paths), columns), says
+        )
     if all(is_gzipped(path) for path in paths):
         # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
         read = functools.partial(read, compression="gzip")

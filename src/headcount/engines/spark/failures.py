@@ -36,10 +36,12 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
     try:
         return action()
     except AnalysisException as error:
-        failure = SourceError(f"{says}: Spark refused it ({_condition(error)})")
+        failure = _refused(_condition(error), says)
     except (PySparkException, Py4JError, OSError, EOFError) as error:
         condition = _condition(error)
-        if condition.startswith(_DATA_FAULTS):
+        if condition.startswith(_NO_TYPE):
+            failure = _refused(condition, says)
+        elif condition.startswith(_DATA_FAULTS):
             failure = SourceError(f"{says}: {expected} ({condition})")
         elif condition == "DATA_SOURCE_NOT_FOUND":
             failure = SourceError(
@@ -53,6 +55,19 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
         else:
             failure = EngineError(f"{says}: the Spark application has ended or was lost")
     raise failure
+
+
+# What Spark says of the columns of a file that it has no types for.
+_NO_TYPE = ("PARQUET_TYPE_", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
+
+
+def _refused(condition: str, says: str) -> HeadcountError:
+    if condition.startswith(_NO_TYPE):
+        return SourceError(
+            f"{says}: Spark has no type for a column of it; leave the engine to DuckDB, or write "
+            "the file with timestamps in microseconds, and what else Spark does not have as text"
+        )
+    return SourceError(f"{says}: Spark refused it ({condition})")
 
 
 def _condition(error: Exception) -> str:
