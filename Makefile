@@ -14,7 +14,8 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2
 
 audit: .venv/installed-dev
-	AUDIT_RUNS=100000 $(BIN)/python -m pytest -n 2 tests/privacy/test_audit.py
+	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=1000 \
+	$(BIN)/python -m pytest -n 2 -rP tests/privacy/test_audit.py tests/audit
 
 mutants: .venv/installed-dev
 	$(BIN)/python -m tests.mutants

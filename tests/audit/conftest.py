@@ -1,0 +1,5 @@
+"""Audits run on the same real engines as the tests of engines."""
+
+from tests.engines import conftest as engines
+
+on_engine, postgres_url, spark = engines.on_engine, engines.postgres_url, engines.spark
