@@ -80,7 +80,8 @@ def check_named(source: SourceName | TableLike, request: Request) -> None:
     """Refuse files that are not there, without reading more of them than their first bytes."""
     if isinstance(source, str | PathLike):
         name = str(source)
-        if "://" not in name and request.engine != "spark":
+        for_spark = request.engine == "spark" or request.spark_conf
+        if "://" not in name and not for_spark:
             matching(name)
 
 
