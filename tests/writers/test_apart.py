@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headcount.errors import OutputError
@@ -15,11 +15,12 @@ from headcount.writers.apart import check_apart
 FOLDERS = ["", "a", "a/b", "ab", ".hidden", "a/.hidden"]
 names = st.text("ab.", min_size=1, max_size=3).filter(lambda name: name.strip("."))
 parts = st.one_of(
-    st.sampled_from(["a", "b", "ab", "*", "**", "?", "a*", "[ab]", "[!b]", ".*", ".", "..", "*b"]),
+    st.sampled_from(["a", "b", "ab", "*", "**", "?", "a*", "[ab]", "[!b]", ".*", ".", "*b"]),
     names,
 )
 
 
+@settings(deadline=None)  # the disk decides
 @given(st.lists(parts, min_size=1, max_size=4), st.booleans(), st.sampled_from(FOLDERS), names)
 @example(["**"], False, "", "a")
 @example(["**", "*"], False, "a/b", "a")
