@@ -191,3 +191,14 @@ def test_addresses_and_engines_that_do_not_go_together(headcount, source, option
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
     assert "secret" not in ran.err
+
+
+def test_the_home_of_a_user_who_does_not_exist(headcount, tmp_path):
+    ask = ["--user", "u", "--item", "q", "--rho", "1"]
+    ledger = tmp_path / "budget.db"
+    headcount("ledger", "init", ledger, "--dataset", "d", "--rho", "1")
+    for options in ([], ["--ledger", ledger, "--dataset", "d"], ["--engine", "spark"]):
+        ran = headcount("release", "~nosuchuser/e.parquet", *ask, *options)
+        assert (ran.code, ran.out) == (2, "")
+        assert "there is no file '~nosuchuser/e.parquet'" in ran.err
+    assert headcount("ledger", "show", "~nosuchuser/budget.db").code == 2

@@ -3,12 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from headcount.errors import SourceError
 from headcount.ledger.entries import printable
-from headcount.sources.files import matching
+from headcount.sources.files import as_path, matching
 
 _ADDRESS = re.compile(r"(\w[\w+.-]*)://")
 _POSTGRES = ("postgres", "postgresql")
@@ -49,7 +48,7 @@ def source_key(source: object) -> object:
     name = str(source)
     address = _ADDRESS.match(name)
     if address is None:
-        return printable(str(Path(name).expanduser().absolute()))
+        return printable(str(as_path(name).absolute()))
     if address[1] in _POSTGRES:
         return without_secrets(_effective_parameters(name))
     return public_name(source)
@@ -96,6 +95,6 @@ def _effective_parameters(name: str) -> dict[str, str]:
 
 def _are_files(name: str) -> bool:
     try:
-        return Path(name).expanduser().is_dir() or bool(matching(name)[1])
+        return as_path(name).is_dir() or bool(matching(name)[1])
     except (OSError, SourceError, ValueError):
         return False

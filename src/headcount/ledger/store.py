@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from headcount.errors import LedgerError, MissingExtraError, VerificationError
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
+from headcount.sources.files import as_path
 
 #: 1 had entries only. 2 had stored releases too, and a key that questions were known by. 3 has no
 #: key, and room for what is not settled yet.
@@ -176,7 +177,7 @@ class Store:
         if self._is_server:
             self._engine = _postgres(where, patience)
         else:
-            self._path = Path(where).expanduser()
+            self._path = as_path(where)
             self._engine = _sqlite(self._path, patience)
 
     @contextmanager

@@ -34,14 +34,19 @@ def is_gzipped(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
+def as_path(name: str) -> Path:
+    """Return a path with ~ expanded; that of a user who does not exist is left as it is."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111 (Path.expanduser raises instead)
+
+
 def named(name: str) -> list[Path]:
     """Return the files and folders that a path or glob names, if there are any."""
-    path = os.path.expanduser(name)  # noqa: PTH111 (an unknown ~name is left as it is)
+    path = as_path(name)
     if os.path.exists(path):  # noqa: PTH110 (False, not an error, for an impossible name)
-        return [Path(path)]
+        return [path]
     if not glob.has_magic(name):
         return []
-    return [Path(match) for match in sorted(glob.glob(path, recursive=True))]  # noqa: PTH207
+    return [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
 
 
 def matching(name: str) -> tuple[str, list[Path]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headcount.engines import Session, module_of
 from headcount.errors import SourceError
-from headcount.sources.files import KINDS, lake_of, matching
+from headcount.sources.files import KINDS, as_path, lake_of, matching
 
 _POSTGRES = ("postgres://", "postgresql://")
 _SPARK = "spark://"
@@ -52,7 +52,7 @@ def _files(name: str) -> tuple[str, list[str]]:
     """Return the form of what a path names, and the addresses that Spark knows it by."""
     if re.match(r"\w[\w+.-]*://", name):  # not of this machine; Spark knows globs too
         return _form_by_name(name), [name]
-    path = Path(name).expanduser()
+    path = as_path(name)
     if path.is_dir():
         return lake_of(path) or "parquet", [_address(path)]
     form, paths = matching(name)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headcount.errors import OutputError
-from headcount.sources.files import named
+from headcount.sources.files import as_path, named
 
 # What SQLite and DuckDB keep beside a database, which is lost without it.
 _BESIDE = ("", "-journal", "-wal", "-shm", ".wal")
@@ -27,16 +27,16 @@ def check_apart(output: Path, source: str | None, ledger: str | None) -> None:
         OutputError: the output is a file of the source or of the ledger; or the source is a
             folder or a glob that would take in the output the next time it is read.
     """
-    if ledger is not None and _is_among(output, _with_companions(_as_path(ledger))):
+    if ledger is not None and _is_among(output, _with_companions(as_path(ledger))):
         raise OutputError("the output would replace the ledger; name another file")
     name = None if source is None else _on_this_machine(source)
     if name is None:
         return
     found = named(name)
     files = _with_companions(found[0]) if len(found) == 1 else found
-    if _is_among(output, [_as_path(name), *files]):
+    if _is_among(output, [as_path(name), *files]):
         raise OutputError("the output would replace the source; name another file")
-    is_glob = not _as_path(name).exists()
+    is_glob = not as_path(name).exists()
     # Spark reads folders, and takes a glob in an address itself.
     folders = [path for path in found if path.is_dir() and (name != source or not is_glob)]
     if any(_lies_in(output, folder) for folder in folders):
@@ -44,7 +44,7 @@ def check_apart(output: Path, source: str | None, ledger: str | None) -> None:
             "the output lies in a folder that is read, and would count as data the next time; "
             "name another folder"
         )
-    if is_glob and any(_matches(place, str(_as_path(name))) for place in _places(output)):
+    if is_glob and any(_matches(place, str(as_path(name))) for place in _places(output)):
         raise OutputError(
             f"the output would match {source!r}, and so count as data the next time; name a file "
             "that it does not match"
@@ -56,10 +56,6 @@ def _on_this_machine(source: str) -> str | None:
     if source.startswith("file://"):
         return source.removeprefix("file://")
     return None if re.match(r"\w[\w+.-]*://", source) else source
-
-
-def _as_path(name: str) -> Path:
-    return Path(os.path.expanduser(name))  # noqa: PTH111 (an unknown ~name is left as it is)
 
 
 def _with_companions(path: Path) -> list[Path]:
