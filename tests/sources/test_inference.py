@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headcount.engines import Session
@@ -45,7 +45,8 @@ def object_of_polars(values):
     return pl.DataFrame({"u": range(len(values)), "i": pl.Series(values, dtype=pl.Object)})
 
 
-ODD = [7, -1, 2**70, 10**5000, 2.5, float("nan"), True, "x", "7", "", "é", "\ud83d", b"\xff"]
+HALF = "\ud83d"  # of a character
+ODD = [7, -1, 2**70, 10**5000, 2.5, float("nan"), True, "x", "7", "", "é", HALF, b"\xff"]
 ODD += [None, pd.NA, pd.NaT, np.int8(7), np.str_("x"), decimal.Decimal(7), uuid.UUID(int=7)]
 ODD += [datetime.date(2024, 1, 2), pd.Timestamp("2024-01-02"), pd.Period("2024-01"), object()]
 ODD += [["x"], {"x": 1}, ("x", 1)]
@@ -54,6 +55,9 @@ ODD += [["x"], {"x": 1}, ("x", 1)]
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 @settings(max_examples=10, deadline=None)
 @given(values=st.lists(st.sampled_from(ODD), max_size=4))
+@example(values=[pd.NaT])
+@example(values=[None])
+@example(values=[HALF, 10**5000])
 def test_python_objects_are_text(kind, values):
     frame = series(values, dtype=object) if kind == "pandas" else object_of_polars(values)
     assert outcome(frame) == "string, string"
@@ -64,11 +68,16 @@ def test_a_table_of_ibis_in_memory_has_the_types_of_what_it_was_made_of(values):
     assert outcome(ibis.memtable(series(values, dtype=object))) == "string, string"
 
 
-HASHABLE = [value for value in ODD if not isinstance(value, list | dict)]
+# What pandas itself makes categories of: not of lists, nor of half characters.
+CATEGORIES = [v for v in ODD if not isinstance(v, list | dict) and v is not HALF]
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.sampled_from(HASHABLE), max_size=4))
+@given(st.lists(st.sampled_from(CATEGORIES), max_size=4))
+@example([None, None])
+@example([7])
+@example(["x"])
+@example([7, "x"])
 def test_categories_are_text(values):
     assert outcome(category(values)) == "string, string"
 
@@ -76,6 +85,11 @@ def test_categories_are_text(values):
 def test_other_values_stay_what_they_are():
     for odd in ODD:
         assert counts(series([7, 7, odd], dtype=object))["7"] >= 2
+
+
+def test_missing_objects_are_null():
+    values = [None, float("nan"), pd.NA, pd.NaT, "x"]
+    assert counts(series(values, dtype=object)) == counts(category(values)) == {"x": 1}
 
 
 TIMES = pd.to_datetime(["2024-01-01", "2024-01-02", None])

@@ -131,7 +131,7 @@ BETWEEN_ROWS = [
     "SELECT u, i FROM t UNION SELECT u, i FROM s",
     "SELECT u, i FROM t EXCEPT SELECT u, i FROM s",
     "SELECT u, i FROM t INTERSECT SELECT u, i FROM s",
-    "WITH RECURSIVE x AS (SELECT u, i FROM t UNION ALL SELECT u, i FROM x) SELECT u, i FROM x",
+    "WITH RECURSIVE s AS (SELECT u, i FROM t UNION ALL SELECT u, i FROM s) SELECT u, i FROM s",
     "SELECT u, random() AS i FROM t",
     "SELECT u, i FROM t WHERE random() > 5",
     "SELECT u, CURRENT_TIMESTAMP AS i FROM t",
@@ -167,6 +167,7 @@ OF_SQLITE = [
     "SELECT u, _rowid_ AS i FROM t",
     "SELECT u, oid AS i FROM t",
     "SELECT u, i FROM t WHERE u IN s",
+    "SELECT u, i FROM t WHERE i IN day",  # which would be a table, not the column
     "SELECT u, total_changes() AS i FROM t",
     "SELECT u, last_insert_rowid() AS i FROM t",
     "SELECT u, i FROM pragma_table_info('t')",
@@ -207,6 +208,9 @@ COMPUTED = [
     "WITH t AS (SELECT concat(u, day) AS u, i FROM s) SELECT u, i FROM t",
     "SELECT u, i FROM t UNION ALL SELECT u + 10, i FROM t",
     "SELECT u, i FROM t UNION ALL SELECT 1 AS i, u FROM t",
+    "SELECT * FROM (SELECT i, u FROM t) AS x JOIN (SELECT u, day FROM t) AS y USING (u) UNION ALL "
+    "SELECT * FROM (SELECT u + 1 AS z, i FROM t) AS x JOIN (SELECT day, u + 1 AS z FROM t) AS y "
+    "USING (z)",
     "SELECT max(u) AS u, i FROM t GROUP BY i",
     "SELECT x.u, t.i FROM t JOIN (SELECT u + 1 AS u FROM s) AS x ON t.u = x.u",
     "SELECT (SELECT u FROM s) AS u, i FROM t",
@@ -250,7 +254,21 @@ def test_queries_that_may_look_at_several_rows(catalogs, dialect, sql):
     assert unit_of_query(sql, dialect, "u", catalogs(dialect)) == Unit.QUERY
 
 
-@pytest.mark.parametrize(("dialect", "sql"), on(EVERY, COMPUTED))
+COMPUTED_BY_DUCKDB = [
+    "SELECT uuid() AS u, i FROM t",
+    "SELECT rowid AS u, i FROM t",
+    "SELECT filename AS u, i FROM read_parquet('x.parquet')",
+    "SELECT * REPLACE (u + 1 AS u) FROM t",
+    "SELECT * RENAME (i AS u, u AS i) FROM (SELECT i || 'a' AS i, u FROM t)",
+    "SELECT u, i FROM t UNION ALL BY NAME SELECT i, 1 AS u FROM t",
+    "SELECT x.u, i FROM t, read_parquet('x.parquet') AS x(u)",
+    "SELECT * FROM 'x.parquet' UNION ALL SELECT u + 1, i FROM t",
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"), on(EVERY, COMPUTED) + on(["duckdb"], COMPUTED_BY_DUCKDB)
+)
 def test_user_columns_that_are_computed(catalogs, dialect, sql):
     assert unit_of_query(sql, dialect, "u", catalogs(dialect)) == Unit.COMPUTED
 

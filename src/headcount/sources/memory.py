@@ -73,8 +73,8 @@ def _from_pandas(column: Any) -> "pa.Array | pa.ChunkedArray":  # noqa: ANN401
         return texts.take(pa.array(codes, mask=codes < 0))
     kind = pa.array(column.iloc[:0], from_pandas=True).type
     if pa.types.is_null(kind):  # Python objects
-        objects = column.astype(object).map(as_text, na_action="ignore")
-        return pa.array(objects, pa.string(), from_pandas=True)
+        values = zip(column.astype(object), column.isna(), strict=True)
+        return pa.array((None if gone else as_text(value) for value, gone in values), pa.string())
     return pa.array(column, kind, from_pandas=True)
 
 
