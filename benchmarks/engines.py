@@ -23,7 +23,7 @@ ENGINES = ("duckdb", "polars", "spark", "postgres")
 def one_release(path: str, engine: str, url: str) -> None:
     """Make a release in this process and print what reached it."""
     import headcount
-    from headcount import histogram
+    from headcount.views import histogram
 
     fetched: list[int] = []
     cut = histogram.TopCounts

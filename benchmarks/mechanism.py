@@ -7,11 +7,11 @@ import numpy as np
 from tests.privacy.literal import private_count_release_literally
 
 from benchmarks.timing import Result, interleaved
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import Entropy, OsEntropy
-from headcount.privacy.pcr import private_count_release
-from headcount.privacy.schedule import delta_star
-from headcount.privacy.settings import settings_for
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
+from headcount.privacy.mechanisms.pcr.schedule import delta_star
+from headcount.privacy.mechanisms.pcr.settings import settings_for
+from headcount.privacy.randomness import Entropy, OsEntropy
 
 
 class SelectionOnly(OsEntropy):

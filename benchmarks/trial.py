@@ -37,11 +37,11 @@ def run(folder: Path, rounds: int) -> list[Result]:
 
 def one_trial(path: str) -> None:
     """Run each method once, with every way of finding items, and print how many and how long."""
-    from headcount.compare.dataset import read_dataset
-    from headcount.compare.methods import Target
-    from headcount.compare.partition_selection import SELECTIONS
-    from headcount.compare.thresholding import Thresholding
-    from headcount.compare.trials import run_trial, standard_methods
+    from headcount.evaluation.dataset import read_dataset
+    from headcount.evaluation.methods import Target
+    from headcount.evaluation.partition_selection import SELECTIONS
+    from headcount.evaluation.thresholding import Thresholding
+    from headcount.evaluation.trials import run_trial, standard_methods
 
     dataset = read_dataset(path, user="user", item=["item"])
     most = dataset.most_items

@@ -9,11 +9,11 @@ from experiments import figures, run, tables, takeaways
 from experiments.paper_sets import PAPER_SETS
 from experiments.sets import DATA, ROOT, sources
 from experiments.store import Store
-from headcount.compare.methods import Method
-from headcount.compare.partition_selection import SELECTIONS
-from headcount.compare.summary import summarise
-from headcount.compare.trials import standard_methods
 from headcount.errors import HeadcountError, SettingsError
+from headcount.evaluation.methods import Method
+from headcount.evaluation.partition_selection import SELECTIONS
+from headcount.evaluation.summary import summarise
+from headcount.evaluation.trials import standard_methods
 
 
 def main() -> None:

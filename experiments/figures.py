@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.compare.summary import Row
+from headcount.evaluation.summary import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

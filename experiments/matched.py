@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.paper_sets import PaperSet
-from headcount.compare.dataset import Dataset
+from headcount.evaluation.dataset import Dataset
 
 #: Raised when the generator changes, so that results of the one before are not mixed in.
 GENERATION = 1

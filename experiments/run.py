@@ -14,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from experiments.sets import Source
 from experiments.store import Description, Store
-from headcount.compare.dataset import Dataset
-from headcount.compare.methods import Method, Target
-from headcount.compare.trials import Outcome, run_trial
+from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.methods import Method, Target
+from headcount.evaluation.trials import Outcome, run_trial
 
 RHOS = (0.1, 0.5, 1.0)
 DELTA = 1e-6

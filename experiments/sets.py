@@ -6,8 +6,8 @@ from pathlib import Path
 
 from experiments.matched import GENERATION, generate
 from experiments.paper_sets import PAPER_SETS, PaperSet
-from headcount.compare.dataset import Dataset, read_dataset
 from headcount.errors import SourceError
+from headcount.evaluation.dataset import Dataset, read_dataset
 
 ROOT = Path(__file__).parents[1]
 #: Parquet files with user and item, where they are there; they are not part of the project.

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from headcount.compare.dataset import Dataset
-from headcount.compare.methods import Target
-from headcount.compare.trials import Outcome
+from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.methods import Target
+from headcount.evaluation.trials import Outcome
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from experiments.store import Description
-from headcount.compare.summary import HEADER, Row, shown
+from headcount.evaluation.summary import HEADER, Row, shown
 
 #: The rows of each set, by its name.
 Results = Mapping[str, Sequence[Row]]

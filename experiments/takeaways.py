@@ -7,7 +7,7 @@ from experiments.run import RHOS
 from experiments.sets import MATCHED
 from experiments.store import Description
 from experiments.tables import Results, markdown_table
-from headcount.compare.summary import Row
+from headcount.evaluation.summary import Row
 
 #: Results that Plume without a threshold released on Wikipedia, by percentile and ρ, in the text.
 WIKIPEDIA_RELEASED = {

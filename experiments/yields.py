@@ -12,10 +12,10 @@ from pathlib import Path
 from experiments import run
 from experiments.sets import DATA, ROOT, sources
 from experiments.store import Description, Store
-from headcount.compare.methods import Method
-from headcount.compare.plume import Plume, WithThreshold
-from headcount.compare.release import ReleaseMethod
-from headcount.compare.trials import Outcome
+from headcount.evaluation.methods import Method
+from headcount.evaluation.plume import Plume, WithThreshold
+from headcount.evaluation.release import ReleaseMethod
+from headcount.evaluation.trials import Outcome
 
 PLUMES = [WithThreshold(Plume(percentile, "weighted")) for percentile in (95, 99)]
 OURS = [ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed", "auto")]

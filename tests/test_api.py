@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount
-from headcount.privacy.budget import Budget
+from headcount.privacy.accounting.budget import Budget
 from tests.conftest import USERS
 
 BUDGET = headcount.Budget(rho=50, delta=1e-6)

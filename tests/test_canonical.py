@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.canonical import (
+from headcount.results.canonical import (
     FORMAT,
     METADATA_KEY,
     canonical_json,
@@ -82,7 +82,7 @@ def test_values_do_not_depend_on_whether_pandas_is_there():
         "        if name == 'pandas': raise ModuleNotFoundError(name)\n"
         "if sys.argv[1] == 'without': sys.meta_path.insert(0, Without())\n"
         "import pyarrow as pa\n"
-        "from headcount.canonical import plain_column\n"
+        "from headcount.results.canonical import plain_column\n"
         f"values = pa.array([{NANOSECONDS}], pa.timestamp('ns'))\n"
         "print(plain_column(pa.chunked_array([values])))\n"
     )

@@ -8,12 +8,12 @@ import pytest
 
 import headcount
 from headcount.engines import Session
+from headcount.inputs import Request, open_source
 from headcount.methods import Method
-from headcount.privacy import choosing
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.settings import Settings, settings_for
-from headcount.sources import Request, open_source
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.auto import choice as choosing
+from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
+from headcount.privacy.randomness import SeededEntropy
 
 K_BAR = 10
 BUDGET = Budget(rho=0.5)

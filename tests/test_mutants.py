@@ -41,7 +41,7 @@ def test_a_mutation_is_noticed_or_not():
     """
     costs = "privacy/test_filter.py::test_a_cost_is_not_negative"
     condition = "if self.rho < 0 or self.delta < 0:"
-    real = Mutant("a negative cost", "privacy/filter.py", condition, "if False:", costs)
+    real = Mutant("a negative cost", "privacy/accounting/filter.py", condition, "if False:", costs)
     killed, how = judged(real)
     assert killed
     assert how.startswith(costs)

@@ -11,7 +11,7 @@ import pytest
 import headcount
 import headcount.cli
 from headcount.cli import cli
-from headcount.privacy.settings import PRESETS, Settings
+from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings
 from tests.markdown import (
     ROOT,
     TEXTS,
@@ -130,7 +130,7 @@ def test_output_columns_are_documented(release):
 
 
 def test_the_json_object_has_the_documented_form(release):
-    from headcount.writers import render
+    from headcount.outputs import render
 
     documented = [json.loads(b.text) for b in blocks_of(COMMAND_LINE) if b.language == "json"]
     real = json.loads(render(release, "json"))

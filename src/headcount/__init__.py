@@ -28,8 +28,8 @@ from headcount.errors import (
     VerificationError,
 )
 from headcount.ledger.ledger import Ledger
-from headcount.privacy.budget import Budget
-from headcount.release import Guarantee, Release
+from headcount.privacy.accounting.budget import Budget
+from headcount.results.release import Guarantee, Release
 
 __version__ = _version("headcount")
 

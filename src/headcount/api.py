@@ -6,16 +6,16 @@ from typing import Any, TypeAlias
 
 from headcount.engines import DEFAULT_MEMORY, Session
 from headcount.errors import EngineError, LedgerError, SettingsError, SourceError
-from headcount.histogram import check_columns, table_of, top_of_histogram
+from headcount.inputs import Request, SourceName, TableLike, check_named, open_source
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.names import public_name
 from headcount.methods import Method, Progress
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import Entropy, OsEntropy, SeededEntropy
-from headcount.privacy.settings import METHODS, ON_HISTOGRAMS
-from headcount.release import Guarantee, Release, build_release
-from headcount.sources import Request, SourceName, TableLike, check_named, open_source
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.pcr.settings import METHODS, ON_HISTOGRAMS
+from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
+from headcount.results.release import Guarantee, Release, build_release
+from headcount.views.histogram import check_columns, table_of, top_of_histogram
 
 #: What ``--columns`` and ``columns=`` accept.
 COLUMNS = ("standard", "all")
@@ -60,7 +60,7 @@ def release(
         source: a path or glob of Parquet, CSV or JSON lines files, a DuckDB or SQLite file, a
             pandas or Polars data frame, a PyArrow table, a Spark data frame, an Ibis table of
             any backend, or the URL of a server: ``postgres://…``, ``spark://…``.
-        user: the column that says whose a row is.
+        user: the column that identifies the user.
         item: the column, or columns, whose values are counted.
         budget: what may be spent.
         table: the table of a database or catalog.

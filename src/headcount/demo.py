@@ -1,4 +1,4 @@
-"""Made-up events, a release of them, and how close it came."""
+"""MechanismResult-up events, a release of them, and how close it came."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from headcount.api import release
 from headcount.methods import Progress
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.release import Release
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.randomness import SeededEntropy
+from headcount.results.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,21 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.arrays import to_arrow, to_numpy
-from headcount.bounded import bounded_counts
 from headcount.errors import SettingsError
-from headcount.histogram import TopCounts, count_distinct_users
-from headcount.population import EnginePopulation
-from headcount.privacy.budget import Budget
-from headcount.privacy.choosing import release_automatically
-from headcount.privacy.entropy import Entropy
-from headcount.privacy.estimate import estimated
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.pcr import ReleasedCounts, private_count_release
-from headcount.privacy.rationed import RationedCounts, rationed_release
-from headcount.privacy.schedule import delta_star, levels
-from headcount.privacy.settings import PRESETS, Settings, settings_for
-from headcount.privacy.thresholding import Thresholding, threshold_release
-from headcount.sources.open import Events
+from headcount.inputs.open import Events
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.auto.choice import release_automatically
+from headcount.privacy.mechanisms.pcr.estimate import estimated
+from headcount.privacy.mechanisms.pcr.private_count_release import (
+    ReleasedCounts,
+    private_count_release,
+)
+from headcount.privacy.mechanisms.pcr.schedule import delta_star, levels
+from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings, settings_for
+from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
+from headcount.privacy.mechanisms.threshold.threshold_release import Thresholding, threshold_release
+from headcount.privacy.randomness import Entropy
+from headcount.views.bounded import bounded_counts
+from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.histogram import TopCounts, count_distinct_users
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +40,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Made:
+class MechanismResult:
     """What a method released. All of it may be published.
 
     Attributes:
@@ -111,7 +114,7 @@ class Method:
         items: Sequence[str],
         entropy: Entropy,
         progress: Progress,
-    ) -> Callable[[], Made]:
+    ) -> Callable[[], MechanismResult]:
         """Read what the method needs; return what then makes the release."""
         how = self.thresholding
         if how is not None:
@@ -132,7 +135,7 @@ class Method:
 
     def on_histogram(
         self, top: TopCounts, floor: int, entropy: Entropy, progress: Progress
-    ) -> Made:
+    ) -> MechanismResult:
         """Run Private Count Release on the highest counts of a histogram."""
         counts = to_numpy(top.counts)
         return self._of_pcr(
@@ -140,7 +143,9 @@ class Method:
             private_count_release(counts, floor, self.settings, self.budget, entropy, progress),
         )
 
-    def _rationed(self, population: EnginePopulation, entropy: Entropy, progress: Progress) -> Made:
+    def _rationed(
+        self, population: EnginePopulation, entropy: Entropy, progress: Progress
+    ) -> MechanismResult:
         return self._of_rationed(
             population,
             rationed_release(population, self.settings.r, self.budget, entropy, progress),
@@ -148,7 +153,7 @@ class Method:
 
     def _auto(
         self, top: TopCounts, population: EnginePopulation, entropy: Entropy, progress: Progress
-    ) -> Made:
+    ) -> MechanismResult:
         released = release_automatically(
             to_numpy(top.counts), population, self.settings, self.budget, entropy, progress
         )
@@ -156,9 +161,9 @@ class Method:
             return self._of_rationed(population, released)
         return self._of_pcr(top.items, released)
 
-    def _of_pcr(self, names: "pa.Table", released: ReleasedCounts) -> Made:
+    def _of_pcr(self, names: "pa.Table", released: ReleasedCounts) -> MechanismResult:
         estimates, errors = estimated(released, self.settings)
-        return Made(
+        return MechanismResult(
             items=names.take(to_arrow(released.positions)),
             estimates=estimates,
             errors=errors,
@@ -174,8 +179,10 @@ class Method:
             },
         )
 
-    def _of_rationed(self, population: EnginePopulation, released: RationedCounts) -> Made:
-        return Made(
+    def _of_rationed(
+        self, population: EnginePopulation, released: RationedCounts
+    ) -> MechanismResult:
+        return MechanismResult(
             items=population.found_names().take(to_arrow(released.positions)),
             estimates=released.estimates,
             errors=released.errors,
@@ -190,14 +197,14 @@ class Method:
 
     def _threshold(
         self, how: Thresholding, bounded: TopCounts, entropy: Entropy, progress: Progress
-    ) -> Made:
+    ) -> MechanismResult:
         progress("adding noise")
         released = threshold_release(
             to_numpy(bounded.counts), how, entropy, PrivacyFilter(self.budget.for_filter)
         )
         noisy = released.counts.astype(np.float64)
         sigmas = np.full(noisy.size, how.sigma)
-        return Made(
+        return MechanismResult(
             items=bounded.items.take(to_arrow(released.positions)),
             estimates=noisy,
             errors=sigmas,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headcount.privacy.budget import Budget
-from headcount.privacy.filter import Cost
-from headcount.privacy.schedule import Level, levels
-from headcount.privacy.settings import Settings
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.mechanisms.pcr.schedule import Level, levels
+from headcount.privacy.mechanisms.pcr.settings import Settings
 
 #: The sizes that a plan speaks about: users per item.
 SIZES = tuple(digit * 10**power for power in range(1, 7) for digit in (1, 3))

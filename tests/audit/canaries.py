@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from headcount.population import EnginePopulation
-from headcount.privacy import rationed
+from headcount.privacy.mechanisms.rationed import rationed_release as rationed
+from headcount.views.engine_pairs import EnginePopulation
 from tests.privacy.audit import gaussian_score
 
 # Ids of canaries are above those of all others.
@@ -87,7 +87,7 @@ def overheard(monkeypatch):
     """Return a list that the steps of rationed releases come into: all that they may publish."""
     steps = []
 
-    class Overheard(rationed.Asking):
+    class Overheard(rationed.PaidQueries):
         found = 0
 
         def discover(self, *arguments):
@@ -103,7 +103,7 @@ def overheard(monkeypatch):
             steps.append(Step(self.population, places, noisy[places], sigmas[places], float(rho)))
             return noisy
 
-    monkeypatch.setattr(rationed, "Asking", Overheard)
+    monkeypatch.setattr(rationed, "PaidQueries", Overheard)
     return steps
 
 

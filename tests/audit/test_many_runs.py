@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 import headcount
-from headcount.histogram import TopCounts
 from headcount.methods import Method
-from headcount.privacy.entropy import OsEntropy, SeededEntropy
-from headcount.privacy.schedule import Level, levels
-from headcount.privacy.settings import Settings, settings_for
+from headcount.privacy.mechanisms.pcr.schedule import Level, levels
+from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
+from headcount.privacy.randomness import OsEntropy, SeededEntropy
+from headcount.views.histogram import TopCounts
 from tests.audit.estimator import rho_at_least, said
 from tests.privacy.audit import HalfTheNoise, gaussian_score
 

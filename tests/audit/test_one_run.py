@@ -11,12 +11,13 @@ from fractions import Fraction
 import pytest
 
 import headcount
-from headcount import api, methods, population
-from headcount.bounded import bounded_counts
-from headcount.privacy import rationed
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import PrivacyFilter
-from headcount.privacy.population import RATION
+from headcount import api, methods
+from headcount.privacy.accounting.filter import PrivacyFilter
+from headcount.privacy.mechanisms.rationed import rationed_release as rationed
+from headcount.privacy.randomness import SeededEntropy
+from headcount.views import engine_pairs as population
+from headcount.views.bounded import bounded_counts
+from headcount.views.protocol import RATION
 from tests.audit.canaries import Canaries, overheard, published, scores_of_all
 from tests.audit.estimator import rho_at_least, rho_at_least_in_one_run, said
 from tests.privacy.audit import HalfTheNoise

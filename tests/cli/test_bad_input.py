@@ -157,7 +157,7 @@ def test_an_output_folder_that_is_read_only(headcount, folder, tmp_path, monkeyp
     def refuse(*args, **options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("headcount.writers.files.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("headcount.outputs.files.tempfile.TemporaryFile", refuse)
     ran = headcount("release", folder / "no.csv", *COLUMNS, *BUDGET, "--output", tmp_path / "o.csv")
     assert ran.code == 2
     assert f"cannot write to '{tmp_path}': Permission denied" in ran.err

@@ -11,9 +11,9 @@ import headcount as hc
 from headcount import demo as made_up
 from headcount.cli import cli
 from headcount.plan import expect, expectations, smallest_item
-from headcount.privacy.budget import Budget
-from headcount.privacy.schedule import delta_star
-from headcount.privacy.settings import PRESETS
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.pcr.schedule import delta_star
+from headcount.privacy.mechanisms.pcr.settings import PRESETS
 
 
 def test_plan(headcount):

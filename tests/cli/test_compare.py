@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from headcount.compare.partition_selection import SELECTIONS
+from headcount.evaluation.partition_selection import SELECTIONS
 from tests.conftest import CANARY_ITEM, CANARY_USER
 
 ASK = ["--user", "uid", "--item", "item", "--rho", "50", "--trials", "2"]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headcount.release import ADVICE_WHEN_EMPTY
+from headcount.results.release import ADVICE_WHEN_EMPTY
 
 TABLES = {
     "no rows": {"u": [], "i": []},

@@ -69,7 +69,7 @@ def test_a_full_disk_does_not_cost_the_release(headcount, parquet, tmp_path, mon
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("headcount.writers.files.os.fsync", full)
+    monkeypatch.setattr("headcount.outputs.files.os.fsync", full)
     ran = headcount("release", parquet, *COLUMNS, "--output", tmp_path / "o.parquet")
     assert ran.code == 2
     assert [row["item"] for row in json.loads(ran.out)["items"]] == list(USERS)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headcount
-from headcount.bounded import bounded_counts
 from headcount.engines import Session
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
+from headcount.views.bounded import bounded_counts
 from tests.engines.conftest import ENGINES
 
 # Users with one to nine items; some rows twice, some NULL.

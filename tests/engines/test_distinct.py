@@ -9,12 +9,12 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from headcount.bounded import bounded_counts
 from headcount.engines import Session
 from headcount.engines.duckdb import DuckDB
-from headcount.histogram import check_columns, count_distinct_users
-from headcount.population import EnginePopulation
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
+from headcount.views.bounded import bounded_counts
+from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.histogram import check_columns, count_distinct_users
 from tests.engines.conftest import ENGINES
 
 UNIT = 2**20

@@ -90,8 +90,8 @@ def test_ties_at_the_cut_are_broken_alike(engine, on_engine):
     users, values = zip(*rows, *more, strict=False)
     table = pa.table({"who": list(users), "what": list(values)})
     from headcount.engines.session import Session
-    from headcount.histogram import count_distinct_users
-    from headcount.sources import Request, open_source
+    from headcount.inputs import Request, open_source
+    from headcount.views.histogram import count_distinct_users
 
     call = on_engine(engine, table)
     with Session() as session:
@@ -151,7 +151,7 @@ def test_a_missing_column_is_named(engine, on_engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_more_than_the_candidates_and_one_row_are_fetched(engine, on_engine, monkeypatch):
-    from headcount import histogram
+    from headcount.views import histogram
 
     fetched = []
     cut = histogram.TopCounts

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from headcount.engines import Session
-from headcount.passes import Passes
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
+from headcount.views.passes import Passes
 from tests.engines.conftest import ENGINES
 
 UNIT = 1 << 20

@@ -11,8 +11,8 @@ import pytest
 
 import headcount
 from headcount.engines import Session
-from headcount.passes import Passes
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
+from headcount.views.passes import Passes
 from tests.engines.conftest import ENGINES
 from tests.engines.test_passes import opened
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from headcount.engines import Session
 from headcount.engines.duckdb import DuckDB
-from headcount.population import EnginePopulation
-from headcount.privacy.population import GRID, RATION
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
+from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.protocol import GRID, RATION
 from tests.engines.conftest import ENGINES
 from tests.privacy.population import PlainPopulation
 

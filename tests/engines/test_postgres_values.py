@@ -170,8 +170,8 @@ def test_passes_join_items_of_all_types(put, kind):
     import pyarrow as pa
 
     from headcount.engines import Session
-    from headcount.passes import Passes
-    from headcount.sources import Request, open_source
+    from headcount.inputs import Request, open_source
+    from headcount.views.passes import Passes
 
     kept, left_out = KINDS[kind]
     call = put(kind, dict.fromkeys([*kept, *left_out], 2))

@@ -11,7 +11,7 @@ import pytest
 
 import headcount as hc
 from headcount.engines.spark.start import _ARGUMENTS, through_ibis
-from headcount.sources.catalogs import is_stored_by_spark
+from headcount.inputs.catalogs import is_stored_by_spark
 from tests.conftest import HEADCOUNT, RHO
 from tests.engines.conftest import copied_to_postgres, needs
 

@@ -5,11 +5,11 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from headcount.bounded import bounded_counts
 from headcount.engines import Session
-from headcount.histogram import count_distinct_users
-from headcount.population import EnginePopulation
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
+from headcount.views.bounded import bounded_counts
+from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.histogram import count_distinct_users
 from tests.engines.conftest import ENGINES
 
 # Some rows stand twice or three times, and some have no user, no item, or neither.

@@ -15,7 +15,7 @@ import headcount
 from headcount.engines import Session
 from headcount.engines.types import refuse_cuts
 from headcount.errors import SourceError
-from headcount.sources import Request, open_source
+from headcount.inputs import Request, open_source
 from tests.engines.test_distinct import check_counts
 
 BUDGET = headcount.Budget(rho=20.0)
@@ -185,7 +185,7 @@ def test_types_of_duckdb_that_ibis_does_not_know(tmp_path):
     for n, (kind, value) in enumerate(kinds.items()):
         with Session() as session:
             events = open_source(session, path, Request(f"t{n}", columns=["who", "what"]))
-            found = headcount.histogram.count_distinct_users(events, "who", ["what"], 9)
+            found = headcount.views.histogram.count_distinct_users(events, "who", ["what"], 9)
         text = found.items["what"].cast("string")[0].as_py()
         assert text.replace("Z", "+00") == value, kind
 

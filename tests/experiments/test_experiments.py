@@ -12,9 +12,9 @@ import pytest
 from experiments.store import Description, Store
 from experiments.takeaways import TAKEAWAYS, page
 
-from headcount.compare.methods import Target
-from headcount.compare.summary import Row
-from headcount.compare.trials import Outcome
+from headcount.evaluation.methods import Target
+from headcount.evaluation.summary import Row
+from headcount.evaluation.trials import Outcome
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import headcount as hc
 from headcount.ledger import store
-from headcount.writers import render
+from headcount.outputs import render
 
 USERS = 4000
 ASKED = {"user": "u", "method": "pcr", "budget": hc.Budget(rho=1), "dataset": "shop"}

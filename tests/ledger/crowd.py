@@ -20,15 +20,15 @@ from pathlib import Path
 import pyarrow as pa
 
 import headcount as hc
-from headcount.histogram import TopCounts
 from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.stored import to_bytes
 from headcount.methods import Method
-from headcount.privacy.entropy import OsEntropy
-from headcount.release import build_release
-from headcount.writers import AtomicFile, render
+from headcount.outputs import AtomicFile, render
+from headcount.privacy.randomness import OsEntropy
+from headcount.results.release import build_release
+from headcount.views.histogram import TopCounts
 
 WORKERS = 4
 BUDGET = hc.Budget(rho=0.1, delta=1e-6)

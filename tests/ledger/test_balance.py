@@ -10,8 +10,8 @@ from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of, minus, what_fits
 from headcount.ledger.balance import Books
 from headcount.ledger.entries import NO_HASH, Entry, Kind, Row, link, read_chain
-from headcount.privacy.budget import Budget
-from headcount.privacy.filter import Cost
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
 
 budgets = st.builds(
     lambda rho, delta, of_epsilon: (

@@ -8,7 +8,7 @@ import pytest
 import headcount as hc
 from headcount.engines.duckdb import DuckDB
 from headcount.methods import Method
-from headcount.privacy.entropy import OsEntropy, SeededEntropy
+from headcount.privacy.randomness import OsEntropy, SeededEntropy
 
 BUDGET = hc.Budget(rho=1, delta=1e-6)
 COUNTS = {f"i{n}": 5000 - 1000 * n for n in range(4)}

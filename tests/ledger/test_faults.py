@@ -18,7 +18,7 @@ import pytest
 import headcount as hc
 from headcount.ledger import store
 from headcount.ledger.stored import to_bytes
-from headcount.privacy.entropy import OsEntropy
+from headcount.privacy.randomness import OsEntropy
 from tests.engines.test_faults import wait_until
 from tests.ledger.conftest import NOON, release, schema_of
 

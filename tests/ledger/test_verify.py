@@ -10,7 +10,7 @@ import pytest
 import headcount as hc
 from headcount.ledger import published
 from headcount.ledger.store import SCHEMA_VERSION
-from headcount.writers import render
+from headcount.outputs import render
 from tests.ledger.conftest import COUNTS, ask, change, kinds, release
 
 

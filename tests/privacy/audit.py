@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from headcount.privacy.entropy import SeededEntropy
+from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.laws import BOTTOM, RunLaw
 from tests.privacy.stats import ALPHA
 

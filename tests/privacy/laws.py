@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from headcount.privacy.budget import Budget
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.schedule import Level, levels
-from headcount.privacy.settings import Settings
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.pcr.schedule import Level, levels
+from headcount.privacy.mechanisms.pcr.settings import Settings
 
 BOTTOM = "⊥"
 BAD = "BAD"

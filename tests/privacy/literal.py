@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.gaussian import measure_cost
-from headcount.privacy.rounding import float_above, log_above
-from headcount.privacy.schedule import pick_cost
+from headcount.privacy.accounting.gaussian import measure_cost
+from headcount.privacy.accounting.rounding import float_above, log_above
+from headcount.privacy.mechanisms.pcr.schedule import pick_cost
 
 BOTTOM = None
 

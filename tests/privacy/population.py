@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from headcount.privacy.population import GRID, RATION
+from headcount.views.protocol import GRID, RATION
 
 
 class PlainPopulation:

@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headcount.privacy import pcr, rationed
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.look import counts_at_ranks
-from headcount.privacy.population import GRID
-from headcount.privacy.rationed import UNIT, Asking
-from headcount.privacy.rationing import Sizes
-from headcount.privacy.settings import Settings
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.pcr import private_count_release as pcr
+from headcount.privacy.mechanisms.pcr.look import counts_at_ranks
+from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.mechanisms.rationed import rationed_release as rationed
+from headcount.privacy.mechanisms.rationed.beliefs import Sizes
+from headcount.privacy.mechanisms.rationed.rationed_release import UNIT, PaidQueries
+from headcount.privacy.randomness import SeededEntropy
+from headcount.views.protocol import GRID
 from tests.privacy.audit import (
     HalfTheNoise,
     epsilon_at_least,
@@ -162,7 +163,7 @@ class Copies:
 
 
 def asking(population, entropy):
-    return Asking(population, entropy, PrivacyFilter(Cost(RHO, DELTA)))
+    return PaidQueries(population, entropy, PrivacyFilter(Cost(RHO, DELTA)))
 
 
 CROWD = {**{f"{item}{n}": [item] for n in range(40) for item in "abcd"}, "all": "abcd"}

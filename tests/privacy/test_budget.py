@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.errors import BudgetError
-from headcount.privacy.budget import Budget
-from headcount.privacy.conversion import epsilon_of, rho_of
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.conversion import epsilon_of, rho_of
 
 RHOS = [1e-4, 0.01, 0.1, 0.5, 1.0, 5.0, 50.0]
 DELTAS = [1e-12, 1e-9, 1e-6, 1e-3, 0.1]

@@ -5,14 +5,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headcount.privacy import choosing
-from headcount.privacy.budget import Budget
-from headcount.privacy.choosing import release_automatically
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import PrivacyFilter
-from headcount.privacy.pcr import ReleasedCounts, private_count_release
-from headcount.privacy.rationed import RationedCounts
-from headcount.privacy.settings import settings_for
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import PrivacyFilter
+from headcount.privacy.mechanisms.auto import choice as choosing
+from headcount.privacy.mechanisms.auto.choice import release_automatically
+from headcount.privacy.mechanisms.pcr.private_count_release import (
+    ReleasedCounts,
+    private_count_release,
+)
+from headcount.privacy.mechanisms.pcr.settings import settings_for
+from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts
+from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.population import PlainPopulation
 
 BUDGET = Budget(rho=1.0)

@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from headcount.privacy.budget import Budget
-from headcount.privacy.conversion import epsilon_of
-from headcount.privacy.schedule import levels
-from headcount.privacy.settings import Charging, Settings
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.conversion import epsilon_of
+from headcount.privacy.mechanisms.pcr.schedule import levels
+from headcount.privacy.mechanisms.pcr.settings import Charging, Settings
 from tests.privacy.laws import (
     BOTTOM,
     candidates_of,

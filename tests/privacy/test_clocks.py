@@ -9,8 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from headcount.privacy.clocks import READING_ERROR, Clock, LazyUniform, read, rings_before
-from headcount.privacy.entropy import SeededEntropy
+from headcount.privacy.mechanisms.pcr.clocks import (
+    READING_ERROR,
+    Clock,
+    LazyUniform,
+    read,
+    rings_before,
+)
+from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.scripted import ScriptedEntropy
 from tests.privacy.stats import false_failure, fits
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headcount.privacy import rationed
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.rationed import (
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.rationed import rationed_release as rationed
+from headcount.privacy.mechanisms.rationed.beliefs import Sizes
+from headcount.privacy.mechanisms.rationed.rationed_release import (
     LOOKED_AT,
     MOST_ITEMS,
     UNIT,
     rationed_release,
     thresholds,
 )
-from headcount.privacy.rationing import Sizes
+from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.population import PlainPopulation
 
 
@@ -109,7 +109,7 @@ def test_equal_weights_come_in_any_order():
     """Not in the population's own, which may depend on who has what."""
     orders = set()
     for seed in range(40):
-        asking = rationed.Asking(
+        asking = rationed.PaidQueries(
             Flat(), SeededEntropy(seed), PrivacyFilter(Cost(Fraction(1), Fraction(1, 10)))
         )
         asking.entropy.discrete_gaussian = lambda values, sigma: list(values)
@@ -138,7 +138,7 @@ def test_the_threshold_is_that_of_who_takes_part(items):
     """And of δ: with more δ, or for fewer items than take part, it would be lower."""
     delta, sizes = Fraction(1, 10**6), Sizes([10**6 * (b <= items) for b in Sizes.BOUNDS], 1.0)
     sigma = float(math.ceil(rationed.sigma_for(Fraction(1)) * UNIT))
-    asking = rationed.Asking(
+    asking = rationed.PaidQueries(
         AtTheThreshold(sigma, delta), SeededEntropy(1), PrivacyFilter(Cost(Fraction(1), delta))
     )
     asking.entropy.discrete_gaussian = lambda values, sigma: list(values)

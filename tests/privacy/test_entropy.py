@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headcount
-from headcount.privacy.entropy import OsEntropy, SeededEntropy
+from headcount.privacy.randomness import OsEntropy, SeededEntropy
 from tests.privacy.stats import chi_square_p, false_failure, fits
 
 SOURCES = sorted(Path(headcount.__file__).parent.rglob("*.py"))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.estimate import smoothed
-from headcount.privacy.pcr import private_count_release
-from headcount.privacy.settings import settings_for
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.pcr.estimate import smoothed
+from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
+from headcount.privacy.mechanisms.pcr.settings import settings_for
+from headcount.privacy.randomness import SeededEntropy
 
 RANK = np.arange(1, 20_001)
 SHAPES = {

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.errors import BudgetExceededError
-from headcount.privacy.budget import Budget
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.schedule import levels
-from headcount.privacy.settings import settings_for
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.pcr.schedule import levels
+from headcount.privacy.mechanisms.pcr.settings import settings_for
 
 amounts = st.fractions(min_value=0, max_value=2, max_denominator=10**6)
 costs = st.builds(Cost, amounts, amounts)

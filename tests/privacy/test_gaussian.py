@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from headcount.privacy.gaussian import measure_cost, reach, sigma_for
+from headcount.privacy.accounting.gaussian import measure_cost, reach, sigma_for
 
 
 @given(st.floats(1e-9, 1e9), st.integers(1, 2**40))

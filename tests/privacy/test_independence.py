@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headcount.privacy.entropy import _VALUES_PER_TASK, OsEntropy
+from headcount.privacy.randomness import _VALUES_PER_TASK, OsEntropy
 from tests.privacy.stats import ALPHA
 
 # So wide that no two of 30,000 independent values are the same, up to their sign, but with

@@ -9,15 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headcount.errors import SettingsError
-from headcount.privacy import pcr
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.look import choose_k_bar, counts_at_ranks
-from headcount.privacy.pcr import private_count_release
-from headcount.privacy.race import race
-from headcount.privacy.schedule import levels
-from headcount.privacy.settings import Settings, settings_for
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.pcr import private_count_release as pcr
+from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
+from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
+from headcount.privacy.mechanisms.pcr.race import race
+from headcount.privacy.mechanisms.pcr.schedule import levels
+from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
+from headcount.privacy.randomness import SeededEntropy
 
 BUDGET = Budget(rho=1.0)
 RANKS = Settings(k_bar=6, ranks=(1, 2, 4, 6))

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from headcount.errors import BudgetError
-from headcount.privacy.budget import Budget
-from headcount.privacy.candidates import Candidates
-from headcount.privacy.entropy import OsEntropy, SeededEntropy
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.look import SHARE, counts_at_ranks
-from headcount.privacy.pcr import private_count_release
-from headcount.privacy.schedule import levels
-from headcount.privacy.settings import Charging, Settings, settings_for
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.pcr.candidates import Candidates
+from headcount.privacy.mechanisms.pcr.look import SHARE, counts_at_ranks
+from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
+from headcount.privacy.mechanisms.pcr.schedule import levels
+from headcount.privacy.mechanisms.pcr.settings import Charging, Settings, settings_for
+from headcount.privacy.randomness import OsEntropy, SeededEntropy
 from tests.privacy.literal import BOTTOM, private_count_release_literally
 from tests.privacy.stats import ALPHA, false_failure, fits, same_law_p
 

@@ -6,13 +6,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headcount.privacy import race as race_module
-from headcount.privacy.candidates import Candidates
-from headcount.privacy.clocks import read
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import Cost
-from headcount.privacy.race import race
-from headcount.privacy.schedule import Level
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.mechanisms.pcr import race as race_module
+from headcount.privacy.mechanisms.pcr.candidates import Candidates
+from headcount.privacy.mechanisms.pcr.clocks import read
+from headcount.privacy.mechanisms.pcr.race import race
+from headcount.privacy.mechanisms.pcr.schedule import Level
+from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.laws import BOTTOM, race_law, weights_of
 from tests.privacy.scripted import ScriptedEntropy
 from tests.privacy.stats import chi_square_p, false_failure, fits

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headcount.privacy import rationed
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import SeededEntropy
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.population import GRID, RATION
-from headcount.privacy.rationed import (
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.rationed import rationed_release as rationed
+from headcount.privacy.mechanisms.rationed.beliefs import Sizes
+from headcount.privacy.mechanisms.rationed.rationed_release import (
     MOST_ITEMS,
     UNIT,
     costs_of,
     rationed_release,
     thresholds,
 )
-from headcount.privacy.rationing import Sizes
+from headcount.privacy.randomness import SeededEntropy
+from headcount.views.protocol import GRID, RATION
 from tests.privacy.population import PlainPopulation
 
 ITEMS = range(8)
@@ -46,7 +46,7 @@ def test_a_user_is_in_one_bin_of_sizes(crowd, user, found):
     log = []
     for side in neighbours(crowd, user, found):
         privacy_filter = PrivacyFilter(Cost(Fraction(1)))
-        rationed.Asking(side, NoisePeek(1, log), privacy_filter).sizes(Fraction(1))
+        rationed.PaidQueries(side, NoisePeek(1, log), privacy_filter).sizes(Fraction(1))
     one, two = (np.array(values) for _, (values, _), _ in log)
     assert np.abs(two - one).sum() == (1 if user - found else 0)
     assert Sizes.BOUNDS[0] == 1

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.privacy.look import not_negative
-from headcount.privacy.rationing import (
+from headcount.privacy.mechanisms.pcr.look import nonnegative_posterior_mean
+from headcount.privacy.mechanisms.rationed.beliefs import (
     NO_LOSSES,
     Beliefs,
     Found,
@@ -107,9 +107,9 @@ def test_counts_per_weight_follow_the_most_popular_items():
 
 @given(st.floats(-40, 40), st.floats(0.1, 1e3))
 def test_what_is_not_negative_is_above_what_was_seen(z, sigma):
-    mean = not_negative(z * sigma, sigma)
+    mean = nonnegative_posterior_mean(z * sigma, sigma)
     assert mean > 0
     assert mean >= z * sigma
     if z > 6:
         assert mean == pytest.approx(z * sigma)
-    assert not_negative(0.0, sigma) == pytest.approx(sigma * (2 / np.pi) ** 0.5)
+    assert nonnegative_posterior_mean(0.0, sigma) == pytest.approx(sigma * (2 / np.pi) ** 0.5)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.privacy.rounding import float_above, float_below, log_above, shown_above
+from headcount.privacy.accounting.rounding import float_above, float_below, log_above, shown_above
 
 numbers = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 

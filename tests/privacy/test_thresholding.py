@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from headcount.errors import BudgetError, BudgetExceededError, SettingsError
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import OsEntropy
-from headcount.privacy.filter import Cost, PrivacyFilter
-from headcount.privacy.gaussian import reach
-from headcount.privacy.thresholding import (
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.gaussian import reach
+from headcount.privacy.mechanisms.threshold.threshold_release import (
     ACCURATE,
     LARGEST_BOUND,
     Thresholding,
     threshold_release,
 )
+from headcount.privacy.randomness import OsEntropy
 from tests.privacy.stats import ALPHA, chi_square_p, false_failure, fits
 from tests.privacy.test_entropy import discrete_gaussian
 

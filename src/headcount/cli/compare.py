@@ -12,7 +12,7 @@ from headcount.cli.progress import ProgressBar
 from headcount.cli.stdout import write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import OutputError, SettingsError
-from headcount.privacy.budget import DEFAULT_DELTA
+from headcount.privacy.accounting.budget import DEFAULT_DELTA
 
 WARNING = (
     "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Whoever sees the "
@@ -97,13 +97,13 @@ def compare(
             "compare shows true figures of the data, with no privacy at all; if you may see those, "
             "add --i-own-this-data"
         )
-    from headcount.compare.dataset import read_dataset
-    from headcount.compare.methods import Target
-    from headcount.compare.report import to_csv, to_table
-    from headcount.compare.summary import summarise
-    from headcount.compare.trials import Outcome, run_trial, standard_methods
-    from headcount.privacy.settings import settings_for
-    from headcount.writers import AtomicFile, holds_release
+    from headcount.evaluation.dataset import read_dataset
+    from headcount.evaluation.methods import Target
+    from headcount.evaluation.report import to_csv, to_table
+    from headcount.evaluation.summary import summarise
+    from headcount.evaluation.trials import Outcome, run_trial, standard_methods
+    from headcount.outputs import AtomicFile, holds_release
+    from headcount.privacy.mechanisms.pcr.settings import settings_for
 
     r = settings_for("pcr", r=relative_error).r
     if output is not None:

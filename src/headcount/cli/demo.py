@@ -15,7 +15,7 @@ SHOWN = 10
 def demo(rho: float | None, epsilon: float | None, delta: float) -> None:
     """Release counts of made-up events and compare them with the truth."""
     from headcount.demo import run_demo
-    from headcount.writers.table import aligned
+    from headcount.outputs.table import aligned
 
     if rho is None and epsilon is None:
         rho = 1.0

@@ -239,7 +239,7 @@ def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
 @force_option
 def fetch(where: str, entry: int, form: str, output: Path | None, force: bool) -> None:
     """Write the release of ENTRY again, as it was. That costs nothing."""
-    from headcount.writers import AtomicFile, format_of, render
+    from headcount.outputs import AtomicFile, format_of, render
 
     if output is None:
         release = _open(where).released(entry)
@@ -255,14 +255,14 @@ def _plain(entry: "Entry") -> dict[str, Any]:
 
 
 def _write_json(value: object) -> None:
-    from headcount.writers.escapes import to_json_text
+    from headcount.outputs.escapes import to_json_text
 
     write_stdout(f"{to_json_text(value, indent=2)}\n".encode())
 
 
 def _write_table(header: list[str], rows: list[list[str]], to_right: list[bool]) -> None:
-    from headcount.writers.escapes import visible
-    from headcount.writers.table import aligned
+    from headcount.outputs.escapes import visible
+    from headcount.outputs.table import aligned
 
     shown = [[visible(cell) for cell in row] for row in rows]
     write_stdout(aligned(header, shown, to_right).encode())

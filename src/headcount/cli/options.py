@@ -7,8 +7,8 @@ import click
 
 from headcount.cli.numbers import Float, Whole
 from headcount.errors import SourceError
-from headcount.privacy.budget import DEFAULT_DELTA, Budget
-from headcount.privacy.settings import METHODS
+from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
+from headcount.privacy.mechanisms.pcr.settings import METHODS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ def source_options(command: _Command) -> _Command:
         click.option("--item", "items", required=True, multiple=True, metavar="COLUMN",
                      help="The column whose values are counted; repeat it for several."),
         click.option("--user", required=True, metavar="COLUMN",
-                     help="The column that says whose a row is."),
+                     help="The column that identifies the user."),
         click.argument("source", metavar="SOURCE", nargs=-1, required=True, callback=_one_source),
     ):  # fmt: skip
         command = option(command)

@@ -21,9 +21,9 @@ def plan(
 ) -> None:
     """Say how many items of which size a budget can release. Reads no data."""
     from headcount.methods import Method
+    from headcount.outputs.table import aligned
     from headcount.plan import expectations, smallest_item
-    from headcount.privacy.rounding import shown_above
-    from headcount.writers.table import aligned
+    from headcount.privacy.accounting.rounding import shown_above
 
     budget = budget_from(rho, epsilon, delta)
     how = Method.of(method, budget, relative_error, candidates, max_items_per_user)

@@ -104,7 +104,7 @@ def release(
     file or a postgres:// URL with --table or --sql, or a spark:// master with --table.
     """
     from headcount.api import release as run_release
-    from headcount.writers import AtomicFile, format_of, render
+    from headcount.outputs import AtomicFile, format_of, render
 
     budget = budget_from(rho, epsilon, delta)
     if output is not None and form is not None:

@@ -2,7 +2,7 @@
 
 import click
 
-from headcount.writers.escapes import visible
+from headcount.outputs.escapes import visible
 
 
 def say(sentence: str) -> None:

@@ -13,7 +13,7 @@ Expression = Any  # Ibis has no types
 
 # Types of Ibis whose values, if they are equal, look the same on every engine; a decimal has as
 # many digits after the point as its column.
-_LOOKING_AS_THEY_ARE = ("boolean", "integer", "decimal", "binary", "date", "time", "timestamp")
+_CANONICAL_TYPES = ("boolean", "integer", "decimal", "binary", "date", "time", "timestamp")
 
 
 class Engine:
@@ -48,9 +48,9 @@ class Engine:
         """Return what stands for a user where distinct ones are counted.
 
         It may be a fixed hash of the id: a collision makes two users one, so a count still moves
-        by 0 or 1 with a user (privacy/pcr.md). It is never an approximate count.
+        by 0 or 1 with a user (privacy/mechanisms/pcr/pcr.md). It is never an approximate count.
         """
-        return self.exactly(user)
+        return self.canonical_key(user)
 
     def has_value(self, column: Expression) -> Expression:
         """Return whether a row has an item in a column: one that Python can hold.
@@ -60,7 +60,7 @@ class Engine:
         """
         return column.notnull()
 
-    def exactly(self, column: Expression) -> Expression:
+    def canonical_key(self, column: Expression) -> Expression:
         """Return a column whose values are equal only if they look the same.
 
         GROUP BY returns any one of the values it takes for equal. If these differed in what is
@@ -77,7 +77,7 @@ class Engine:
             if not self.has_nan:
                 return ibis.cases((column == 0, zero), else_=column)
             return ibis.cases((column.isnan(), nan), (column == 0, zero), else_=column)
-        if any(getattr(kind, f"is_{safe}")() for safe in _LOOKING_AS_THEY_ARE):
+        if any(getattr(kind, f"is_{safe}")() for safe in _CANONICAL_TYPES):
             return column
         text = column.cast("string")
         return text if self.compares_bytes else self.text_to_bytes(text)
@@ -102,7 +102,7 @@ class Engine:
         """
         raise self._one_pass_only("whole numbers cannot be divided")
 
-    def scattered(self, left: Expression, right: Expression) -> Expression:
+    def stable_hash(self, left: Expression, right: Expression) -> Expression:
         """Return a fixed pseudo-random value for each pair of values; it can be ordered by.
 
         Two pairs may have the same. It is no secret, and the same in every run on a version of the

@@ -139,7 +139,7 @@ class DuckDB(Engine):
 
         return divide(dividend, divisor)
 
-    def scattered(self, left: Expression, right: Expression) -> Expression:
+    def stable_hash(self, left: Expression, right: Expression) -> Expression:
         """Return DuckDB's own hash of two values."""
         import ibis
 

@@ -31,9 +31,9 @@ class KeptByDuckDB(Engine, ABC):
         """Return ``dividend // divisor``."""
         return self.keeper.whole_quotient(dividend, divisor)
 
-    def scattered(self, left: Expression, right: Expression) -> Expression:
+    def stable_hash(self, left: Expression, right: Expression) -> Expression:
         """Return the hash of DuckDB."""
-        return self.keeper.scattered(left, right)
+        return self.keeper.stable_hash(left, right)
 
     def grouped(self, rows: Expression, by: str) -> Expression:
         """Return rows as DuckDB wants them."""

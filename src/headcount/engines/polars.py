@@ -63,7 +63,7 @@ class Polars(KeptByDuckDB):
     sums of integers begin again below 0 where they grow too large.
     """
 
-    def exactly(self, column: Expression) -> Expression:
+    def canonical_key(self, column: Expression) -> Expression:
         """Return a column whose values are equal only if they look the same."""
         kind = column.type()
         if kind.is_decimal() and (kind.precision or 0) > _MOST_DIGITS:
@@ -71,7 +71,7 @@ class Polars(KeptByDuckDB):
                 f"Polars has no decimals of more than {_MOST_DIGITS} digits, as column "
                 f"{column.get_name()!r} has; give it as text"
             )
-        return super().exactly(column)
+        return super().canonical_key(column)
 
     def batches(self, query: Expression) -> "Iterable[pa.Table]":
         """Run a query on the streaming engine."""

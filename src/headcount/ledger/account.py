@@ -9,8 +9,8 @@ from headcount.ledger.amounts import Total, minus
 from headcount.ledger.balance import Balance, Books
 from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.refusal import short, shown
-from headcount.privacy.filter import Cost
-from headcount.privacy.rounding import float_above, float_below
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.rounding import float_above, float_below
 
 _BAR = 20
 

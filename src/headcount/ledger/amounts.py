@@ -5,10 +5,10 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
 from headcount.errors import BudgetError
-from headcount.privacy.budget import SELECTION_SHARE_OF_RHO_BUDGET, Budget
-from headcount.privacy.conversion import epsilon_of
-from headcount.privacy.filter import Cost
-from headcount.privacy.rounding import float_above, float_below
+from headcount.privacy.accounting.budget import SELECTION_SHARE_OF_RHO_BUDGET, Budget
+from headcount.privacy.accounting.conversion import epsilon_of
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.rounding import float_above, float_below
 
 # A float such as 0.1 is off the number that was typed by 2^-53 of it. Amounts are taken as they
 # were typed, so that ten tenths fit into one. δ is counted with this much on top, in charges and

@@ -8,7 +8,7 @@ from typing import Any
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
 from headcount.ledger.amounts import Total, minus
 from headcount.ledger.entries import Entry, Kind
-from headcount.privacy.filter import Cost
+from headcount.privacy.accounting.filter import Cost
 
 
 @dataclass(frozen=True)

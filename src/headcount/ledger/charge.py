@@ -16,8 +16,8 @@ from headcount.ledger.ledger import Ledger
 from headcount.ledger.names import without_secrets
 from headcount.ledger.refusal import shown
 from headcount.ledger.stored import Asked
-from headcount.privacy.budget import Budget
-from headcount.release import Release
+from headcount.privacy.accounting.budget import Budget
+from headcount.results.release import Release
 
 FAILED_BEFORE_NOISE = "the run failed before any noise was drawn"
 

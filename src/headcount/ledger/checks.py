@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headcount.canonical import fingerprint
 from headcount.errors import LedgerError, VerificationError
 from headcount.ledger.balance import Books
 from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.stored import from_bytes
-from headcount.release import Release
+from headcount.results.canonical import fingerprint
+from headcount.results.release import Release
 
 if TYPE_CHECKING:
     from headcount.ledger.store import Transaction

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from headcount.canonical import canonical_json
 from headcount.errors import VerificationError
+from headcount.results.canonical import canonical_json
 
 #: What the first entry is chained to.
 NO_HASH = "0" * 64

@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.canonical import fingerprint
 from headcount.errors import BudgetError, LedgerError, LedgerUnavailableError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import Books, Reservation
@@ -19,12 +18,13 @@ from headcount.ledger.checks import Checked, check, release_of
 from headcount.ledger.entries import Entry, Kind, printable
 from headcount.ledger.failures import LedgerFullError
 from headcount.ledger.published import fingerprint_of_file
-from headcount.ledger.refusal import refused
+from headcount.ledger.refusal import ensure_affordable
 from headcount.ledger.stored import Asked, question, to_bytes
-from headcount.privacy.budget import Budget
-from headcount.privacy.entropy import random_identity
-from headcount.privacy.filter import Cost
-from headcount.release import Release
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.randomness import random_identity
+from headcount.results.canonical import fingerprint
+from headcount.results.release import Release
 
 if TYPE_CHECKING:
     from headcount.ledger.store import Store, Transaction
@@ -165,7 +165,7 @@ class Ledger:
         """Set the most that a release can cost aside, durably, or refuse."""
         cost, identity = charge_of(budget), random_identity()
         with self._writing() as (books, write):
-            refused(books, dataset, self.actor, budget)
+            ensure_affordable(books, dataset, self.actor, budget)
             number = write(
                 Kind.RESERVE, dataset, asked=dict(asked), identity=identity, **_cost_facts(cost)
             )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
 from headcount.errors import SourceError
+from headcount.inputs.files import as_path, matching
 from headcount.ledger.entries import printable
-from headcount.sources.files import as_path, matching
 
 _ADDRESS = re.compile(r"(\w[\w+.-]*)://")
 _POSTGRES = ("postgres", "postgresql")

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.canonical import (
+from headcount.errors import SourceError, VerificationError
+from headcount.results.canonical import (
     METADATA_KEY,
     fingerprint,
     fingerprint_of_document,
     strict_json,
 )
-from headcount.errors import SourceError, VerificationError
 
 if TYPE_CHECKING:
     import pyarrow as pa

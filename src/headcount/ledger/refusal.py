@@ -5,11 +5,11 @@ from fractions import Fraction
 from headcount.errors import BudgetRefusedError
 from headcount.ledger.amounts import charge_of, was_given_as_rho, what_fits
 from headcount.ledger.balance import Books
-from headcount.privacy.budget import Budget
-from headcount.privacy.filter import Cost
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
 
 
-def refused(books: Books, dataset: str, actor: str, budget: Budget) -> None:
+def ensure_affordable(books: Books, dataset: str, actor: str, budget: Budget) -> None:
     """Do nothing if the budget fits; else refuse it with what is left and what would fit."""
     cost = charge_of(budget)
     books.known(dataset)

@@ -18,9 +18,9 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from headcount.errors import LedgerError, MissingExtraError, VerificationError
+from headcount.inputs.files import as_path
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
-from headcount.sources.files import as_path
 
 #: 1 had entries only. 2 had stored releases too, and a key that questions were known by. 3 has no
 #: key, and room for what is not settled yet.

@@ -5,9 +5,9 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from headcount.canonical import canonical_json
 from headcount.ledger.names import source_key
-from headcount.release import Release, release_of_table
+from headcount.results.canonical import canonical_json
+from headcount.results.release import Release, release_of_table
 
 #: What a question consists of, as it stands in the ledger.
 Asked = Mapping[str, Any]

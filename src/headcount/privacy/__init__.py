@@ -1,20 +1,25 @@
 """The part that privacy rests on. It has no I/O, no engine and no clock.
 
+    accounting/   what a step costs, and the filter that no sequence of steps exceeds
+    mechanisms/   what releases counts, one folder each: code, proof, tuning
+    randomness    the one place where randomness enters
+
 Read it in this order, with the paper beside it:
 
-    budget       what may be spent, as (ρ, δ) and as (ε, δ)      budget.md, conversion
-    settings     the paper's parameters
-    schedule     the levels and what each costs
-    candidates   the k̄ items with the highest counts, and c
-    race         all picks of one level (uses clocks)            race.md
-    filter       asked before every step, never exceeded
-    gaussian     what noise costs, and how far it reaches
-    look         counts at a few ranks, which choose k̄           look.md
-    pcr          Private Count Release                           pcr.md
-    estimate     counts estimated from all that it released      estimate.md
-    population   what may be asked about who has what
-    rationed     Rationed release (choices in rationing)         rationed.md
-    choosing     which of the two promises more                  look.md
-    thresholding for whoever knows how many items a user has     thresholding.md
-    entropy      where all randomness enters
+    accounting/budget          what may be spent, as (ρ, δ) and as (ε, δ)   budget.md, conversion
+    accounting/filter          asked before every step, never exceeded
+    accounting/gaussian        what noise costs, and how far it reaches
+    mechanisms/pcr/            Private Count Release                        pcr.md
+        settings, schedule     the paper's parameters, the levels and what each costs
+        candidates, race       the k̄ highest counts and all picks of one level   race.md
+        look                   counts at a few ranks, which choose k̄        look.md
+        private_count_release  the run
+        estimate               counts estimated from all that it released   estimate.md
+    mechanisms/rationed/       rationed release                             rationed.md
+        rationed_release       the run, under the filter
+        beliefs                what its noisy answers say, free of cost
+    mechanisms/threshold/      for a known contribution bound               threshold.md
+    mechanisms/auto/           which of pcr and rationed promises more      look.md
+
+What a mechanism may ask of the data is in `headcount.views.protocol`.
 """

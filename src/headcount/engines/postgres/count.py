@@ -38,7 +38,7 @@ class Postgres(Engine):
     def user_key(self, user: Expression) -> Expression:
         """Return an id as it is, or text as its bytes; no id reaches Python."""
         kind = user.type()
-        return user if kind.is_decimal() or kind.is_uuid() else self.exactly(user)
+        return user if kind.is_decimal() or kind.is_uuid() else self.canonical_key(user)
 
     def has_value(self, column: Expression) -> Expression:
         """Return whether a row has a value that is neither NULL nor beyond Python's years.
@@ -58,7 +58,7 @@ class Postgres(Engine):
             return column < ibis.literal(Decimal(10) ** whole, type=f"decimal({whole + 1}, 0)")
         return super().has_value(column)
 
-    def exactly(self, column: Expression) -> Expression:
+    def canonical_key(self, column: Expression) -> Expression:
         """Return a column whose values are equal only if they look the same."""
         import ibis
 
@@ -68,7 +68,7 @@ class Postgres(Engine):
 
         if _is_text(column.type()):
             return self.text_to_bytes(trim_scale(column).cast("string"))
-        return super().exactly(column)
+        return super().canonical_key(column)
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
@@ -90,7 +90,7 @@ class Postgres(Engine):
 
         return div(dividend, divisor).cast("int64")
 
-    def scattered(self, left: Expression, right: Expression) -> Expression:
+    def stable_hash(self, left: Expression, right: Expression) -> Expression:
         """Return PostgreSQL's own hash of two values as text."""
         import ibis
 

@@ -112,7 +112,7 @@ def query(backend: Any, select: str) -> Any:  # noqa: ANN401
 _KEPT = {
     *("bool", "int2", "int4", "int8", "oid", "float4", "float8", "numeric"),
     *("text", "varchar", "bytea", "date", "time", "timestamp", "timestamptz"),
-    "uuid",  # not itself, but ids are compared faster as they are: see `Postgres.exactly`
+    "uuid",  # not itself, but ids are compared faster as they are: see `Postgres.canonical_key`
 }
 
 
@@ -120,7 +120,7 @@ def _described(backend: Any, select: str, says: str) -> Any:  # noqa: ANN401
     """Return a SELECT as a table in which values of all types but a few are their text.
 
     Of the others Python may be able to hold some values and not all (a time with a zone), or none
-    (addresses), and equal ones may look different (jsonb): see `Engine.exactly`.
+    (addresses), and equal ones may look different (jsonb): see `Engine.canonical_key`.
     """
     import ibis
     import ibis.expr.operations as ops

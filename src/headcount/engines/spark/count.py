@@ -35,11 +35,11 @@ class Spark(Engine):
         if user.type().is_integer():
             return user
 
-        @ibis.udf.scalar.builtin(signature=((self.exactly(user).type(),), "int64"))
+        @ibis.udf.scalar.builtin(signature=((self.canonical_key(user).type(),), "int64"))
         def xxhash64(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
             """Spark's own."""
 
-        return xxhash64(self.exactly(user))
+        return xxhash64(self.canonical_key(user))
 
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
@@ -61,7 +61,7 @@ class Spark(Engine):
 
         return div(dividend, divisor)
 
-    def scattered(self, left: Expression, right: Expression) -> Expression:
+    def stable_hash(self, left: Expression, right: Expression) -> Expression:
         """Return Spark's own hash of two values."""
         import ibis
 

@@ -7,7 +7,7 @@ from headcount.engines.spark.failures import translated
 from headcount.engines.spark.start import through_ibis
 from headcount.errors import SourceError
 
-# Everything is text, and its form is fixed, as DuckDB's reader has it: see sources/text.py. A
+# Everything is text, and its form is fixed, as DuckDB's reader has it: see inputs/text.py. A
 # line with a field too many or too few is an error, which needs all of its columns read.
 _CSV: dict[str, Any] = {
     "header": True,
@@ -76,7 +76,7 @@ def _checked(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
 
 
 def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Read text with the columns of the first line, as sources/text.py does."""
+    """Read text with the columns of the first line, as inputs/text.py does."""
     import csv
 
     first = (_first_line(spark, paths) or "").removeprefix("\ufeff")
@@ -94,7 +94,7 @@ def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN4
 
 
 def _read_json(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Read lines of JSON as text, with the columns of the first, as sources/text.py does."""
+    """Read lines of JSON as text, with the columns of the first, as inputs/text.py does."""
     import json
 
     try:

@@ -1,0 +1,80 @@
+"""Plume's way with contribution bounds, as the paper describes and measures it.
+
+Amin, Gillenwater, Joseph, Kulesza, Vassilvitskii 2022. A simulation for comparison: m and m' are
+true percentiles of the data, for which nothing is paid, as in the paper.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.methods import Released, Target
+from headcount.evaluation.partition_selection import SELECTIONS
+from headcount.evaluation.thresholds import gaussian_sigma
+
+#: α, the part of ρ that partition selection gets.
+SELECTION_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Plume:
+    """Bound, find the items, restrict to them, bound again, add Gaussian noise.
+
+    Attributes:
+        percentile: of items per user, the bounds m (all items) and m' (items found).
+        selection: how the items are found, a name of ``SELECTIONS``.
+        literal: take m' itself for the l2-sensitivity, as the paper writes. m' counts that move
+            by 1 each need √m' only.
+    """
+
+    percentile: int
+    selection: str = "weighted"
+    literal: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        kind = "" if self.selection == "weighted" else f"-{self.selection}"
+        return f"plume{kind}{'-literal' if self.literal else ''}-{self.percentile}"
+
+    def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
+        """Run it once."""
+        most = dataset.percentile(self.percentile)
+        if most == 0:
+            return Released(np.empty(0, np.int32), np.empty(0))
+        select = SELECTIONS[self.selection]
+        bounded = dataset.bounded(most, rng)
+        found = select(bounded, most, SELECTION_SHARE * target.rho, target.delta, rng)
+        restricted = dataset.restricted(found)
+        most = restricted.percentile(self.percentile)
+        sensitivity = most if self.literal else math.sqrt(most)
+        sigma = gaussian_sigma(sensitivity, (1 - SELECTION_SHARE) * target.rho)
+        items = np.flatnonzero(found)
+        counts = restricted.bounded(most, rng).counts[items]
+        return Released(items, counts + rng.normal(0, sigma, items.size), sigma)
+
+
+@dataclass(frozen=True)
+class WithThreshold:
+    """Those counts of another method that are likely to be within the target.
+
+    A noisy count y with (y + σ)/(y − σ) ≤ 1 + r: y ≥ (2 + r)σ/r.
+    """
+
+    base: Plume
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return f"{self.base.name}-threshold"
+
+    def cut(self, released: Released, target: Target) -> Released:
+        """Leave the low counts out."""
+        kept = released.counts >= (2 + target.r) * released.sigma / target.r
+        return Released(released.items[kept], released.counts[kept], released.sigma)
+
+    def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
+        """Run the method and cut what it gives."""
+        return self.cut(self.base.run(dataset, target, rng), target)

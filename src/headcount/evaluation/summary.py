@@ -1,0 +1,88 @@
+"""Many outcomes in a few rows: means over the trials, and their spread."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headcount.evaluation.trials import Outcome
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method at one budget, over its trials.
+
+    The spreads are standard deviations, and None where one trial alone has none.
+
+    Attributes:
+        method: its name.
+        rho: its budget.
+        trials: how many there were.
+        released: items released, mean.
+        released_spread: and spread.
+        within: of these, how many are within the relative error, mean.
+        within_spread: and spread.
+        beyond: the share of what was released that is beyond it; None if nothing ever was.
+        beyond_spread: and spread over the trials that released anything.
+        bias: the mean of (noisy − true)/true; None if nothing was released.
+    """
+
+    method: str
+    rho: float
+    trials: int
+    released: float
+    released_spread: float | None
+    within: float
+    within_spread: float | None
+    beyond: float | None
+    beyond_spread: float | None
+    bias: float | None
+
+
+def summarise(outcomes: Iterable[Outcome]) -> list[Row]:
+    """Return a row for each method and budget, in the order in which they first occur."""
+    groups: dict[tuple[str, float], list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault((outcome.method, outcome.rho), []).append(outcome)
+    return [_row(method, rho, group) for (method, rho), group in groups.items()]
+
+
+def _row(method: str, rho: float, group: Sequence[Outcome]) -> Row:
+    some = [outcome for outcome in group if outcome.released]
+    shares = [1 - outcome.within / outcome.released for outcome in some]
+    return Row(
+        method=method,
+        rho=rho,
+        trials=len(group),
+        released=statistics.fmean(outcome.released for outcome in group),
+        released_spread=_spread([outcome.released for outcome in group]),
+        within=statistics.fmean(outcome.within for outcome in group),
+        within_spread=_spread([outcome.within for outcome in group]),
+        beyond=statistics.fmean(shares) if some else None,
+        beyond_spread=_spread(shares),
+        bias=statistics.fmean(outcome.bias for outcome in some) if some else None,
+    )
+
+
+def _spread(values: Sequence[float]) -> float | None:
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+HEADER = ["method", "ρ", "released", "within", "beyond", "bias"]
+
+
+def shown(row: Row) -> list[str]:
+    """Return a row as people read it, in the columns of ``HEADER``."""
+    return [
+        row.method,
+        f"{row.rho:g}",
+        f"{_number(row.released, ',.1f')} ± {_number(row.released_spread, ',.1f')}",
+        f"{_number(row.within, ',.1f')} ± {_number(row.within_spread, ',.1f')}",
+        "–"
+        if row.beyond is None
+        else f"{_number(row.beyond, '.1%')} ± {_number(row.beyond_spread, '.1%')}",
+        _number(row.bias, "+.1%"),
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

@@ -1,0 +1,52 @@
+"""Noise on every positive count and a threshold, for a small bound that is known.
+
+Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilson et al. 2020. Simulations for comparison. No
+budget goes into finding the items: the noisy counts that exceed the threshold are the result.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.methods import Released, Target
+from headcount.evaluation.thresholds import (
+    gaussian_sigma,
+    gaussian_threshold,
+    laplace_scale,
+    laplace_threshold,
+)
+
+
+@dataclass(frozen=True)
+class Thresholding:
+    """Noise and a threshold.
+
+    Attributes:
+        bound: how many items a user may have; of more, a uniform sample counts.
+        noise: ``gaussian`` or ``laplace``.
+    """
+
+    bound: int
+    noise: str = "gaussian"
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return f"{self.noise}-threshold"
+
+    def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
+        """Run it once."""
+        counts = dataset.bounded(self.bound, rng).counts
+        if self.noise == "gaussian":
+            spread = gaussian_sigma(np.sqrt(self.bound), target.rho)
+            threshold = gaussian_threshold(spread, self.bound, target.delta)
+            noisy = counts + rng.normal(0, spread, counts.size)
+            sigma = spread
+        else:
+            spread = laplace_scale(self.bound, target.rho)
+            threshold = laplace_threshold(spread, self.bound, target.delta)
+            noisy = counts + rng.laplace(0, spread, counts.size)
+            sigma = spread * 2**0.5
+        items = np.flatnonzero((counts > 0) & (noisy > threshold))
+        return Released(items, noisy[items], sigma)

@@ -1,0 +1,95 @@
+"""One seeded run of every method, and how close it came."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.methods import Method, Released, Target
+from headcount.evaluation.plume import Plume, WithThreshold
+from headcount.evaluation.release import ReleaseMethod
+from headcount.evaluation.thresholding import Thresholding
+
+#: Half the width of an interval, in standard errors.
+Z = NormalDist().inv_cdf(0.975)
+#: Thresholding is compared where nobody has more items than this.
+SMALL_BOUND = 8
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run of a method came out: not private.
+
+    Attributes:
+        method: its name.
+        rho: its budget.
+        seed: the number of the trial.
+        released: how many items came out.
+        within: how many of their counts are within the relative error of the truth.
+        covered: how many of them have the truth in their interval, where they have intervals.
+        bias: the mean of (noisy − true)/true, 0 if nothing came out.
+    """
+
+    method: str
+    rho: float
+    seed: int
+    released: int
+    within: int
+    covered: int
+    bias: float
+
+    def to_dict(self) -> dict[str, str | float]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def standard_methods(most_items: int, selection: str = "weighted") -> list[Method]:
+    """Return the methods of the paper's figures, and thresholding where its bound is small.
+
+    Args:
+        most_items: what the user with the most items has.
+        selection: how Plume finds items.
+    """
+    methods: list[Method] = [
+        ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed", "auto")
+    ]
+    for percentile in (95, 99):
+        plume = Plume(percentile, selection)
+        methods += [plume, WithThreshold(plume)]
+    if 1 <= most_items <= SMALL_BOUND:
+        methods += [Thresholding(most_items, "gaussian"), Thresholding(most_items, "laplace")]
+    return methods
+
+
+def run_trial(
+    dataset: Dataset, methods: Sequence[Method], target: Target, seed: int
+) -> Iterator[Outcome]:
+    """Run each method once. What one of them gives does not depend on which others are run."""
+    drawn: dict[Method, Released] = {}
+    for method in methods:
+        base = method.base if isinstance(method, WithThreshold) else method
+        if base not in drawn:
+            stream = zlib.crc32(f"{base.name} {target.rho!r}".encode())
+            drawn[base] = base.run(dataset, target, np.random.default_rng([seed, stream]))
+        released = drawn[base]
+        if isinstance(method, WithThreshold):
+            released = method.cut(released, target)
+        yield _outcome(dataset, method.name, released, target, seed)
+
+
+def _outcome(dataset: Dataset, name: str, released: Released, target: Target, seed: int) -> Outcome:
+    truth = dataset.counts[released.items]
+    errors = (released.counts - truth) / truth
+    sigmas = released.sigma if released.errors is None else released.errors
+    return Outcome(
+        method=name,
+        rho=target.rho,
+        seed=seed,
+        released=int(errors.size),
+        within=int(np.count_nonzero(np.abs(errors) <= target.r)),
+        covered=int(np.count_nonzero(np.abs(errors * truth) <= Z * sigmas)),
+        bias=float(errors.mean()) if errors.size else 0.0,
+    )

@@ -1,0 +1,21 @@
+"""From what a user names to an Ibis table of events: files, databases, tables in memory."""
+
+from headcount.inputs.open import (
+    FILE_ENGINES,
+    Events,
+    Request,
+    SourceName,
+    TableLike,
+    check_named,
+    open_source,
+)
+
+__all__ = [
+    "FILE_ENGINES",
+    "Events",
+    "Request",
+    "SourceName",
+    "TableLike",
+    "check_named",
+    "open_source",
+]

@@ -1,0 +1,126 @@
+"""How DuckDB reads files of events: nothing about their form is guessed from the rows.
+
+Everything in a CSV or JSON file is read as text, and the names of its columns are those of
+the first line. A type, a delimiter or a column that was guessed from the rows would let one
+person's rows change the schema of the result, or whether there is one at all.
+"""
+
+import csv
+import functools
+import gzip
+import io
+import itertools
+import json
+from collections.abc import Collection, Sequence
+from glob import escape
+from pathlib import Path
+from typing import IO, Any
+
+from headcount.engines.duckdb import with_true_types
+from headcount.engines.guard import opening
+from headcount.errors import SourceError
+from headcount.inputs.files import is_gzipped, stored_schemas
+
+_CSV = {
+    "header": True,
+    "auto_detect": False,
+    "quote": '"',
+    "escape": '"',
+    "nullstr": "",
+    "allow_quoted_nulls": False,
+}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+_LINES = "a line of the {} does not have the form that was expected: UTF-8, {}"
+#: What an error says of a file that cannot be read to its end. Which line it is stays private.
+EXPECTED = {
+    "csv": _LINES.format("CSV", "as many fields as the header has, commas between, quotes closed"),
+    "tsv": _LINES.format("TSV", "as many fields as the header has, tabs between, quotes closed"),
+    "json": _LINES.format("JSON", "one whole object on each line"),
+}
+
+
+def read_files(
+    backend: Any,  # noqa: ANN401 (Ibis has no types)
+    kind: str,
+    paths: Sequence[Path],
+    columns: Collection[str] | None,
+) -> Any:  # noqa: ANN401
+    """Return an Ibis table of the events in some files of one kind, read by DuckDB.
+
+    ``columns`` are those that are asked for: the others may be of any type.
+    """
+    # DuckDB takes a name for a glob; these are names of files that are there.
+    names = [escape(str(path)) for path in paths]
+    # The columns are those of the files, whatever their folders are called.
+    read = functools.partial(_read, backend, names, hive_partitioning=False)
+    says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
+    if kind == "parquet":
+        return opening(
+            lambda: with_true_types(read("read_parquet"), stored_schemas(paths), columns), says
+        )
+    if all(is_gzipped(path) for path in paths):
+        # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
+        read = functools.partial(read, compression="gzip")
+    if kind == "json":
+        columns = opening(lambda: _json_columns(paths), says)
+        return opening(lambda: read("read_json", columns=columns, format="newline_delimited"), says)
+    delimiter = _DELIMITERS[kind]
+    columns = opening(lambda: _csv_columns(paths, delimiter), says)
+    return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), says)
+
+
+def _read(backend: Any, names: list[str], reader: str, **options: Any) -> Any:  # noqa: ANN401
+    return getattr(backend, reader)(names, **options)
+
+
+def _csv_columns(paths: Sequence[Path], delimiter: str) -> dict[str, str]:
+    headers = []
+    for path in paths:
+        with _opened(path) as file:
+            try:
+                headers.append(next(csv.reader(file, delimiter=delimiter), []))
+            except csv.Error:
+                headers.append([])
+    if not all(headers):
+        raise SourceError("a file does not begin with a line of column names")
+    if any(header != headers[0] for header in headers):
+        raise SourceError("the files do not have the same header line")
+    return _as_text(headers[0])
+
+
+def _json_columns(paths: Sequence[Path]) -> dict[str, str]:
+    for path in paths:
+        with _opened(path, encoding="utf-8") as file:
+            if file.read(1) == "\ufeff":
+                raise SourceError(f"{str(path)!r} begins with a byte order mark; JSON has none")
+    with _opened(paths[0]) as file:
+        first = next((line for line in file if line.strip()), "")
+    try:
+        found = json.loads(first)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise SourceError("JSON needs one object on each line, with all keys in the first")
+    return _as_text(list(found))
+
+
+def _as_text(names: list[str]) -> dict[str, str]:
+    # A column without a name, such as the index that pandas writes, cannot be asked for, but
+    # it has to be called something.
+    spare = (name for n in itertools.count() if (name := f"column{n}") not in names)
+    columns = {name or next(spare): "VARCHAR" for name in names}
+    if len({name.casefold() for name in columns}) < len(names):
+        raise SourceError(
+            "a column name stands twice in the first line; upper and lower case count as the same"
+        )
+    return columns
+
+
+def _opened(path: Path, encoding: str = "utf-8-sig") -> IO[str]:
+    # What is no UTF-8 in later rows is for the engine to find.
+    if is_gzipped(path):
+        binary = gzip.open(path)  # noqa: SIM115 (the caller closes it)
+        return io.TextIOWrapper(binary, encoding=encoding, errors="replace", newline="")
+    return path.open(encoding=encoding, errors="replace", newline="")

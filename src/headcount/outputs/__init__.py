@@ -1,0 +1,41 @@
+"""Every way a release is written down. All of them read the one `Release`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from headcount.errors import OutputError
+from headcount.outputs.csv import to_csv
+from headcount.outputs.files import AtomicFile
+from headcount.outputs.found import holds_release
+from headcount.outputs.json import to_json
+from headcount.outputs.parquet import to_parquet
+from headcount.outputs.table import to_table
+from headcount.results.release import Release
+
+__all__ = ["FORMATS", "AtomicFile", "format_of", "holds_release", "render"]
+
+FORMATS: dict[str, Callable[[Release], bytes]] = {
+    "table": to_table,
+    "csv": to_csv,
+    "json": to_json,
+    "parquet": to_parquet,
+}
+_ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+
+
+def format_of(path: Path) -> str:
+    """Return the format that a file's ending asks for."""
+    ending = path.suffix.lower()
+    if ending not in _ENDINGS:
+        raise OutputError(
+            f"cannot tell the format of {str(path)!r} by its ending; "
+            f"known are: {', '.join(_ENDINGS)}"
+        )
+    return _ENDINGS[ending]
+
+
+def render(release: Release, form: str, *, for_terminal: bool = False) -> bytes:
+    """Return a release in one of the formats; nothing in it steers a terminal that it is for."""
+    if for_terminal and form == "csv":
+        return to_csv(release, for_terminal=True)
+    return FORMATS[form](release)

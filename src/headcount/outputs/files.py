@@ -1,0 +1,132 @@
+"""Files that are there whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from headcount.errors import OutputError
+from headcount.inputs.files import database_of
+from headcount.outputs.apart import check_apart
+
+_PREFIX = ".headcount-"
+
+
+class AtomicFile:
+    """A file that appears under its name only when it is complete.
+
+    Entering finds out that the place can be written to, before any work is done. Until `commit`
+    nothing lies there, so that a process that is killed leaves nothing behind.
+
+    A file that is there already is replaced only with ``force``, and never if it is a database, or
+    belongs to the ``source`` or the ``ledger``.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        source: str | None = None,
+        ledger: str | None = None,
+        force: bool = False,
+    ) -> None:
+        self._given, self._source, self._ledger = Path(path), source, ledger
+        # A link stays a link: what it points at is written.
+        self._path = Path(os.path.realpath(path))
+        self._force = force
+        self._temporary: Path | None = None
+
+    def __enter__(self) -> Self:
+        folder = self._path.parent
+        if not folder.is_dir():
+            raise OutputError(f"there is no folder {str(folder)!r} to write to")
+        try:
+            there = self._path.exists()
+        except OSError as error:
+            raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+        if there and not self._path.is_file():
+            raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
+        check_apart(self._given, self._source, self._ledger)
+        if there and _is_database(self._path):
+            raise OutputError(f"{str(self._path)!r} is a database, perhaps a ledger; name another")
+        if there and not self._force:
+            raise OutputError(
+                f"there is a file {str(self._path)!r} already, perhaps a release that was paid "
+                "for; name another, or replace it with --force"
+            )
+        try:
+            tempfile.TemporaryFile(prefix=_PREFIX, dir=folder).close()
+        except OSError as error:
+            raise OutputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
+        return self
+
+    def commit(self, content: bytes) -> None:
+        """Write the content, make it durable, and give it its name.
+
+        Without ``force``, a file that has appeared under that name in the meantime stays.
+        """
+        try:
+            handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=self._path.parent)
+            self._temporary = Path(name)
+            with open(handle, "wb") as file:  # noqa: PTH123 (it is open already)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            self._temporary.chmod(0o666 & ~_umask())
+            if self._force:
+                self._temporary.replace(self._path)
+            else:
+                _rename_to_new(self._temporary, self._path)
+        except FileExistsError:
+            raise OutputError(
+                f"a file {str(self._path)!r} has appeared since this began, and is not replaced"
+            ) from None
+        except OSError as error:
+            raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+
+
+def _rename_to_new(temporary: Path, path: Path) -> None:
+    """Give a file another name, unless that is taken.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+    """
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        # This file system has no hard links. The name is taken first, by an empty file: for a
+        # moment that is what others see.
+        path.touch(exist_ok=False)
+        try:
+            temporary.replace(path)
+        except BaseException:
+            path.unlink()
+            raise
+    else:
+        temporary.unlink()
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return database_of(file.read(64)) is not None
+    except OSError:  # it is not ours to read
+        return False
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current

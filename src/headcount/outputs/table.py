@@ -1,0 +1,54 @@
+"""A table for people to read in a terminal."""
+
+from collections.abc import Sequence
+
+from headcount.outputs.escapes import visible
+from headcount.results.canonical import Plain, plain_rows
+from headcount.results.release import Release
+from headcount.views.histogram import RESULT_COLUMNS
+
+# Wider cells are written in full but not padded to, so one long name spoils one line only.
+_WIDEST_PADDING = 48
+
+
+def to_table(release: Release) -> bytes:
+    """Return a release as aligned columns."""
+    import pyarrow as pa
+
+    names = release.table.column_names
+    items = names.index(RESULT_COLUMNS[0])
+    rows = [
+        [visible(str(value)) for value in row[:items]] + [_number(value) for value in row[items:]]
+        for row in plain_rows(release.table)
+    ]
+    to_right = [
+        pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        for kind in release.table.schema.types
+    ]
+    text = aligned([visible(name) for name in names], rows, to_right)
+    if not release.guarantee.private:
+        text = f"{release.guarantee}\n{text}"
+    return text.encode()
+
+
+def aligned(header: Sequence[str], rows: list[list[str]], to_right: Sequence[bool]) -> str:
+    """Lay out rows under a header, numbers to the right."""
+    from rich.cells import cell_len
+
+    table = [list(header), *rows]
+    widths = [
+        min(max(map(cell_len, column)), _WIDEST_PADDING) for column in zip(*table, strict=True)
+    ]
+    lines = []
+    for row in table:
+        padded = []
+        for cell, width, right in zip(row, widths, to_right, strict=True):
+            padding = " " * (width - cell_len(cell))
+            padded.append(padding + cell if right else cell + padding)
+        lines.append("  ".join(padded).rstrip(" "))
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: Plain) -> str:
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -1,0 +1,1 @@
+"""What a step costs, and the filter that no sequence of steps exceeds."""

@@ -1,0 +1,97 @@
+"""What a data owner is ready to spend: a privacy budget."""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Real
+
+from headcount.errors import BudgetError
+from headcount.privacy.accounting.conversion import epsilon_of, rho_of
+from headcount.privacy.accounting.filter import Cost
+
+DEFAULT_DELTA = 1e-6
+#: Below this, shares of δ would lose precision in floating point.
+SMALLEST_DELTA = 1e-300
+
+# δ pays for two things: that an item which only one person has may come out (selection),
+# and for reading ρ as an ε (conversion). Whoever asks for ρ keeps nearly all of it for
+# selection; whoever asks for ε gains more from conversion. budget.md derives both.
+SELECTION_SHARE_OF_RHO_BUDGET = Fraction(9, 10)
+SELECTION_SHARE_OF_EPSILON_BUDGET = Fraction(1, 3)
+
+
+@dataclass(frozen=True, init=False)
+class Budget:
+    """A privacy budget, from (ρ, δ) or from (ε, δ).
+
+    Formal guarantee: whatever is run within this budget is ``delta_selection``-approximate
+    ``rho``-CDP, hence ``delta``-approximate ``rho``-CDP, **and** (``epsilon``, ``delta``)-DP.
+    Both statements hold with the same ``delta``, so no pairing of the numbers is wrong.
+
+    Exactly one of ``rho`` and ``epsilon`` is given; the other is derived, tightly and
+    rounded in the safe direction.
+    """
+
+    rho: float
+    epsilon: float
+    delta: float
+    delta_selection: Fraction = field(repr=False)
+
+    def __init__(
+        self,
+        *,
+        rho: float | None = None,
+        epsilon: float | None = None,
+        delta: float = DEFAULT_DELTA,
+    ) -> None:
+        if rho is not None and epsilon is not None:
+            raise BudgetError("give either rho or epsilon, not both: one follows from the other")
+        delta = _number("delta", delta)
+        if not 0 < delta < 1:
+            raise BudgetError(f"delta must lie strictly between 0 and 1, got {delta:g}")
+        if delta < SMALLEST_DELTA:
+            raise BudgetError(f"delta must be at least {SMALLEST_DELTA:g}, got {delta:g}")
+        if rho is not None:
+            rho = _positive("rho", rho)
+            selection = Fraction(delta) * SELECTION_SHARE_OF_RHO_BUDGET
+            epsilon = epsilon_of(rho, delta, _float_of_selection(selection))
+        elif epsilon is not None:
+            epsilon = _positive("epsilon", epsilon)
+            selection = Fraction(delta) * SELECTION_SHARE_OF_EPSILON_BUDGET
+            rho = rho_of(epsilon, delta, _float_of_selection(selection))
+        else:
+            raise BudgetError("give a privacy budget: rho or epsilon")
+        if not (rho > 0 and math.isfinite(epsilon)):
+            raise BudgetError("this budget is too extreme to be converted between rho and epsilon")
+        object.__setattr__(self, "rho", rho)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
+        object.__setattr__(self, "delta_selection", selection)
+
+    @property
+    def rho_for_filter(self) -> Fraction:
+        """ρ·(1 − δₛ): what the filter may spend so that the promise is ρ (pcr.md)."""
+        return Fraction(self.rho) * (1 - self.delta_selection)
+
+    @property
+    def for_filter(self) -> Cost:
+        """All that the filter of a release may spend."""
+        return Cost(self.rho_for_filter, self.delta_selection)
+
+
+def _float_of_selection(selection: Fraction) -> float:
+    # Rounding either way is covered by the safety margin of the conversion.
+    return float(selection)
+
+
+def _number(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise BudgetError(f"{name} must be a number, got {type(value).__name__}")
+    return float(value)
+
+
+def _positive(name: str, value: float) -> float:
+    number = _number(name, value)
+    if not (number > 0 and math.isfinite(number)):
+        raise BudgetError(f"{name} must be a finite number above 0, got {number:g}")
+    return number

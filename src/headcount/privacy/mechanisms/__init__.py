@@ -1,0 +1,1 @@
+"""The mechanisms that release counts, one folder each: code, proof and tuning."""

@@ -1,0 +1,1 @@
+"""The choice between the other mechanisms, under the same budget."""

@@ -1,0 +1,1 @@
+"""Private Count Release, the paper's mechanism."""

@@ -1,0 +1,140 @@
+"""Exponential clocks that are compared exactly, however close they come.
+
+In a race every runner i has a clock that rings at the time E_i/w_i, with E_i exponential of
+mean 1 and w_i = exp(x_i) its weight. −ln(E_i) is a Gumbel variate, so "the clock rings
+before" is "score plus Gumbel noise is larger" in the paper's words. Clocks are compared by
+
+    key = ln(E) − x,        E = −ln(1 − V),  V uniform on (0, 1),
+
+where V is a string of fair bits of which only as many are drawn as a comparison needs.
+The first 64 are read in floating point with a bound on the error (`read`); two keys that
+are closer than their bounds are settled by drawing more bits in decimal arithmetic
+(`rings_before`). So a comparison is never decided by rounding, and V has full precision
+where it is tiny, which is where δ lives.
+"""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.randomness import Entropy, Words
+
+Floats = NDArray[np.float64]
+
+# Words nearer than this to 0 or to 2^64 leave V or 1 − V with fewer than 40 good bits; they
+# are read with an infinite error bound, so that every comparison with them draws more bits.
+_COARSE = np.uint64(2**40)
+_ONE_HALF = np.uint64(2**63)
+
+# ln(E) of a word that is not coarse: at most 1.5·2^-40 from the bits that were not drawn yet
+# (relative error of V or 1 − V), and less than 2^-45 from floating point.
+READING_ERROR = 2.0**-38
+_NARROW = Decimal(2) ** -38
+# A float key also carries the rounding of x = ε·(h − 1 − c) − Λ, a few ulp of its terms.
+RELATIVE_ERROR = 2.0**-49
+
+
+def read(words: Words) -> tuple[Floats, Floats]:
+    """Return ln(E) for the first 64 bits of each V, and a bound on the error of each."""
+    ones_complement = ~words
+    with np.errstate(divide="ignore"):
+        exponential = np.where(
+            words < _ONE_HALF,
+            -np.log1p(-(words * 2.0**-64)),
+            -np.log((ones_complement + 1.0) * 2.0**-64),
+        )
+        logarithm = np.log(exponential)
+    coarse = (words < _COARSE) | (ones_complement < _COARSE)
+    return logarithm, np.where(coarse, math.inf, READING_ERROR)
+
+
+class LazyUniform:
+    """A uniform number V on (0, 1) of which the leading bits are known.
+
+    Clocks that share a V share the object, so that all of them see the same further bits.
+    """
+
+    __slots__ = ("_entropy", "bits", "length")
+
+    def __init__(self, word: int, entropy: Entropy) -> None:
+        self.bits = word
+        self.length = 64
+        self._entropy = entropy
+
+    @property
+    def first_word(self) -> int:
+        """The leading 64 bits."""
+        return self.bits >> (self.length - 64)
+
+    def draw_more_bits(self) -> None:
+        """Draw 64 more bits."""
+        self.bits = self.bits << 64 | int(self._entropy.words(1)[0])
+        self.length += 64
+
+
+class Clock:
+    """A clock that rings at E/exp(x), with x = ε·gap − Λ exactly.
+
+    E is the sum of −ln(1 − V_j)/d_j over its terms: one term with d = 1 for a clock of its
+    own, and k terms with d = n, n−1, …, n−k+1 for the k-th to ring of n equal clocks (Rényi).
+    """
+
+    __slots__ = ("_epsilon", "_gap", "_log_ratio", "_terms")
+
+    def __init__(
+        self, terms: list[tuple[LazyUniform, int]], epsilon: float, gap: int, log_ratio: float
+    ) -> None:
+        self._terms = terms
+        self._epsilon = epsilon
+        self._gap = gap
+        self._log_ratio = log_ratio
+
+    def draw_more_bits(self) -> None:
+        """Draw more bits of every V."""
+        for uniform, _ in self._terms:
+            uniform.draw_more_bits()
+
+    def bounds(self) -> tuple[Decimal, Decimal]:
+        """Return two numbers between which the key lies, whatever bits are drawn later."""
+        shortest = min(uniform.length for uniform, _ in self._terms)
+        longest = max(uniform.length for uniform, _ in self._terms)
+        with localcontext() as context:
+            # E loses up to 0.302·longest digits to cancellation in 1 − V, and x has fewer than
+            # 25 before the point; what is left is exact to far more digits than the slack.
+            context.prec = 30 + 2 * math.ceil(longest * math.log10(2))
+            slack = Decimal(10) ** -(8 + math.ceil(shortest * math.log10(2)))
+            x = Fraction(self._epsilon) * self._gap - Fraction(self._log_ratio)
+            advantage = Decimal(x.numerator) / x.denominator
+            low = high = Decimal(0)
+            for uniform, divisor in self._terms:
+                unit = Decimal(2**uniform.length)
+                low -= ((unit - uniform.bits) / unit).ln() / divisor
+                rest = unit - uniform.bits - 1
+                high += Decimal("Infinity") if rest == 0 else -((rest / unit).ln()) / divisor
+            # ln(0) is −Infinity and ln(Infinity) Infinity in this arithmetic, as wanted.
+            return low.ln() - advantage - slack, high.ln() - advantage + slack
+
+    def reading(self) -> tuple[float, float]:
+        """Return the key as a float and a bound on its error, drawing bits until that is small."""
+        while True:
+            low, high = self.bounds()
+            if high - low < _NARROW:
+                # Halving and the conversion to float are off by less than the width again.
+                return float((low + high) / 2), float(high - low) + READING_ERROR
+            self.draw_more_bits()
+
+
+def rings_before(first: Clock, second: Clock) -> bool:
+    """Whether the first clock rings before the second, exactly."""
+    while True:
+        first_low, first_high = first.bounds()
+        second_low, second_high = second.bounds()
+        if first_high < second_low:
+            return True
+        if second_high < first_low:
+            return False
+        first.draw_more_bits()
+        second.draw_more_bits()

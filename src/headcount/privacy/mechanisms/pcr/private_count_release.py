@@ -1,0 +1,113 @@
+"""Private Count Release, the paper's algorithm, one race per level.
+
+`pcr.md`, beside this file, is the proof of what `private_count_release` claims.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.pcr.candidates import Candidates
+from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
+from headcount.privacy.mechanisms.pcr.race import race
+from headcount.privacy.mechanisms.pcr.schedule import levels
+from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.randomness import Entropy
+
+
+@dataclass(frozen=True)
+class ReleasedCounts:
+    """The transcript of a run. All of it may be published.
+
+    Attributes:
+        positions: which candidates were released, in the order they came out.
+        counts: their counts with discrete Gaussian noise.
+        sigmas: σ of each count's noise.
+        thresholds: T of the level that each came out at.
+        k_bar: k̄, how many candidates were considered.
+        levels_run: how many levels were run.
+        spent: what the filter recorded.
+    """
+
+    positions: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    sigmas: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    k_bar: int
+    levels_run: int
+    spent: Cost
+
+
+def private_count_release(
+    top: Sequence[int] | NDArray[np.int64],
+    floor: int,
+    settings: Settings,
+    budget: Budget,
+    entropy: Entropy,
+    on_step: Callable[[str], None] = lambda step: None,
+    privacy_filter: PrivacyFilter | None = None,
+    k_bar: int | None = None,
+) -> ReleasedCounts:
+    """Release as many candidates as the budget allows, each with a noisy count.
+
+    Formal guarantee: the result, all of it, is ``budget.delta_selection``-approximate
+    ``budget.rho``-CDP with respect to adding or removing one user (pcr.md).
+
+    Edge cases: whether candidates are left is never asked. With none, ⊥ wins every level,
+    each is charged, and the run ends where the filter or the number of levels ends it.
+
+    Args:
+        top: the k̄+1 highest counts of a histogram of distinct users, in falling order; all of
+            them if there are fewer.
+        floor: the largest count that an item missing from a shorter list may have.
+        settings: the mechanism's parameters.
+        budget: what may be spent.
+        entropy: where noise comes from.
+        on_step: called with what is being done, which may be shown.
+        privacy_filter: if part of the budget has been spent already; the rest is used.
+        k_bar: if it has been chosen already, from what was released; at most the settings' k̄.
+    """
+    if privacy_filter is None:
+        privacy_filter = PrivacyFilter(budget.for_filter)
+    if k_bar is None:
+        seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
+        k_bar, _ = choose_k_bar(seen, settings, budget)
+    if k_bar > settings.k_bar:
+        raise ValueError("counts were cut at fewer candidates than these")
+    candidates = Candidates.from_top(top, k_bar, floor)
+    alive = np.ones(candidates.counts.size, dtype=np.bool_)
+    positions: list[int] = []
+    counts: list[int] = []
+    sigmas: list[float] = []
+    thresholds: list[float] = []
+    levels_run = 0
+    on_step("choosing and measuring items")  # once: how many levels there are is an outcome
+    for plain in levels(settings, budget, k_bar):
+        level = plain.with_noise(settings.factor(len(positions)))
+        most_picks = level.most_picks(privacy_filter.left)
+        if most_picks == 0:
+            break
+        levels_run += 1
+        privacy_filter.reserve(level.most(most_picks))
+        outcome = race(level, candidates, alive, most_picks, entropy)
+        items = outcome.picked
+        true_counts = candidates.counts[items].tolist()
+        counts += entropy.discrete_gaussian(true_counts, level.sigma)
+        positions += items
+        sigmas += [level.sigma] * len(items)
+        thresholds += [level.threshold] * len(items)
+        alive[items] = False
+        privacy_filter.settle(level.cost(len(items) + outcome.reached_bottom, len(items)))
+    return ReleasedCounts(
+        positions=np.array(positions, dtype=np.int64),
+        counts=np.array(counts, dtype=np.int64),
+        sigmas=np.array(sigmas, dtype=np.float64),
+        thresholds=np.array(thresholds, dtype=np.float64),
+        k_bar=k_bar,
+        levels_run=levels_run,
+        spent=privacy_filter.spent,
+    )

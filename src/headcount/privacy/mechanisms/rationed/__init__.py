@@ -1,0 +1,1 @@
+"""Rationed release: every user has the whole budget as a ration."""

@@ -1,0 +1,1 @@
+"""Noise on every count and a threshold, for a known contribution bound."""

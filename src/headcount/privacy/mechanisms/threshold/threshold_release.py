@@ -1,0 +1,134 @@
+"""Noise on every count and a threshold, for whoever knows how many items a user has at most.
+
+`threshold.md`, beside this file, is the proof of what `threshold_release` claims.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.errors import BudgetError, SettingsError
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.gaussian import measure_cost, reach, sigma_for
+from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
+from headcount.privacy.randomness import Entropy
+
+#: What part of the target error σ may be at the threshold: 91 % of such counts are within it.
+ACCURATE = 0.58
+#: The largest bound: δ divided by it is still a float of full precision.
+LARGEST_BOUND = 10**6
+# σ beyond this would leave the range of floating point on the way to a threshold.
+_LARGEST_SIGMA = 1e100
+
+
+@dataclass(frozen=True)
+class Thresholding:
+    """What follows from a bound, a target error and a budget; nothing in it looks at the data.
+
+    Attributes:
+        max_items_per_user: M, how many items of a user count at most.
+        r: the target relative error of a released count.
+        sigma: σ of the noise on every count.
+        threshold: T, what a noisy count must exceed to be released.
+        looked_at: counts below this are left out before noise is added.
+        cost: of the whole release.
+    """
+
+    max_items_per_user: int
+    r: float
+    sigma: float
+    threshold: int
+    looked_at: int
+    cost: Cost
+
+    @classmethod
+    def of(cls, max_items_per_user: int | None, r: float, budget: Budget) -> "Thresholding":
+        """Derive σ and T: public formulas (threshold.md)."""
+        most = _checked(max_items_per_user)
+        if most / (2 * budget.rho_for_filter) > _LARGEST_SIGMA**2:
+            raise BudgetError("this budget is too small for the method threshold")
+        sigma = sigma_for(budget.rho_for_filter, most)
+        margin = reach(sigma, budget.delta_selection / most)
+        bound = max(1 + margin, math.ceil(sigma / (ACCURATE * r)))
+        return cls(
+            max_items_per_user=most,
+            r=r,
+            sigma=sigma,
+            threshold=bound,
+            looked_at=min(bound - margin, LARGEST_COUNT),
+            cost=Cost(measure_cost(sigma, most), budget.delta_selection),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what a release says of it, as plain values."""
+        return {
+            "max_items_per_user": self.max_items_per_user,
+            "r": self.r,
+            "sigma": self.sigma,
+            "threshold": self.threshold,
+        }
+
+
+@dataclass(frozen=True)
+class ThresholdedCounts:
+    """The transcript of a run. All of it may be published.
+
+    Attributes:
+        positions: which of the given counts are released, in the order they were given.
+        counts: these counts with discrete Gaussian noise.
+        spent: what the filter recorded.
+    """
+
+    positions: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    spent: Cost
+
+
+def threshold_release(
+    counts: Sequence[int] | NDArray[np.int64],
+    how: Thresholding,
+    entropy: Entropy,
+    privacy_filter: PrivacyFilter,
+) -> ThresholdedCounts:
+    """Add noise to every count and release those that exceed the threshold.
+
+    Formal guarantee: the result, all of it, is approximate zCDP at ``how.cost`` with respect to
+    adding or removing one user, **provided** that a user changes at most ``max_items_per_user``
+    counts, each by 1, that all counts of at least ``looked_at`` are there and no others, and that
+    the order in which they are given depends on the names of their items only (threshold.md).
+
+    Edge cases: no counts cost as much as many.
+
+    Args:
+        counts: the counts of the bounded histogram.
+        how: σ and T.
+        entropy: where noise comes from.
+        privacy_filter: is asked first.
+    """
+    true = np.asarray(counts, dtype=np.int64)
+    if true.size and not how.looked_at <= true.min() <= true.max() <= LARGEST_COUNT:
+        raise ValueError("counts must be those that are looked at")
+    privacy_filter.reserve(how.cost)
+    noisy = np.array(entropy.discrete_gaussian(true.tolist(), how.sigma), dtype=np.int64)
+    privacy_filter.settle(how.cost)
+    positions = np.flatnonzero(noisy > how.threshold)
+    return ThresholdedCounts(positions, noisy[positions], privacy_filter.spent)
+
+
+def _checked(most: int | None) -> int:
+    if most is None:
+        raise SettingsError(
+            "the method threshold needs to know how many items a user has at most "
+            "(--max-items-per-user, max_items_per_user=)"
+        )
+    whole = isinstance(most, int) and not isinstance(most, bool)
+    if not whole or not 1 <= most <= LARGEST_BOUND:
+        raise SettingsError(
+            "the most items of a user must be a whole number from 1 to "
+            f"{LARGEST_BOUND:,}, got {most!r}"
+        )
+    return most

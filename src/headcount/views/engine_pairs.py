@@ -1,0 +1,168 @@
+"""The population of a rationed release, held by the engine that holds the events.
+
+Users and items are numbered once, and every question is one pass over pairs of numbers, joined with
+a small public table; what comes back is one number per item, or one number.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.arrays import to_arrow, to_numpy
+from headcount.engines.base import Expression
+from headcount.inputs.open import Events
+from headcount.views.histogram import TopCounts, highest, unused_name
+from headcount.views.passes import Passes
+from headcount.views.protocol import GRID, RATION, Integers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class EnginePopulation:
+    """Who has what in some events, as `headcount.views.protocol.Population` asks it."""
+
+    def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
+        self._events = events
+        self._passes = passes = Passes(events, user, items)
+        # None may be the name of an item column, which would take its place in a join.
+        names = ("thing", "users", "person", "number")
+        self._thing, self._users, person, number = (unused_name(name, items) for name in names)
+        self._things = passes.numbered(items, self._thing, self._users)
+        people = passes.numbered([passes.user], person, number)
+        pairs = passes.pairs.join(self._things, items).join(people, passes.user)
+        pairs = pairs.select(person=person, thing=self._thing)
+        self._pairs = passes.keep(events.engine.grouped(pairs, "person"))
+        self._open = self._pairs
+        self._sizes = people.select(person=person, items=number)
+        #: The numbers of items that were found, but are not left out of those yet.
+        self._new: pa.Array | None = None
+        self._asked: pa.Table | None = None
+        self._found: pa.Table | None = None
+        self._found_pairs: Expression | None = None
+
+    def top_counts(self, limit: int) -> TopCounts:
+        """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
+        return highest(self._events, self._things, self._passes.items, self._users, limit)
+
+    def sizes(self, at_least: Sequence[int]) -> list[int]:
+        """How many users have at least so many items that are not found yet, for each bound."""
+        self._leave_out_found()
+        n = self._sizes["items"]
+        each = {f"bound{bound}": _as_number(n >= bound).sum() for bound in at_least}
+        row = self._passes.run(self._sizes.aggregate(**each), 1).to_pylist()[0]
+        return [int(row[name] or 0) for name in each]
+
+    def weights(self, unit: int, most_items: int, at_least: int) -> Integers:
+        """For items not found yet, the sum of their users' weights, if it is large enough."""
+        self._leave_out_found()
+        giving = self._sizes.filter(self._sizes["items"] <= most_items)
+        weight = self._root(self._passes.quotient(_whole(unit**2), giving["items"]))
+        pairs = self._open.join(giving.select("person", weight=weight), "person")
+        sums = pairs.group_by("thing").agg(total=pairs["weight"].sum().cast("int64"))
+        sums = sums.filter(sums["total"] >= max(1, at_least))
+        sums = sums.select(**{self._thing: "thing", self._users: "total"})
+        named = sums.join(self._things.drop(self._users), self._thing)
+        # In the order of the items: that of a hash table would tell, where noisy weights tie.
+        self._asked = self._passes.run(named.order_by(self._passes.items))
+        return to_numpy(self._asked[self._users])
+
+    def found(self, places: Sequence[int]) -> None:
+        """Add items, given by their places in the last answer of `weights`, to those found."""
+        import pyarrow as pa
+
+        assert self._asked is not None  # noqa: S101 (a mechanism asks first)
+        new = self._asked.take(to_arrow(np.array(places, dtype=np.int64)))
+        self._found = new if self._found is None else pa.concat_tables([self._found, new])
+        self._new = new[self._thing] if new.num_rows else None
+        self._asked = None
+        self._found_pairs = None
+
+    def found_names(self) -> "pa.Table":
+        """Return the found items, one row each, in the order they were found: public."""
+        assert self._found is not None  # noqa: S101 (each round of discovery sets it)
+        return self._found.select(self._passes.items)
+
+    def clipped_sums(self, costs: Integers) -> Integers:
+        """For each found item, the sum of its users' shares."""
+        pairs = self._priced({"cost": costs})
+        each = pairs.group_by("person").agg(spent=pairs["cost"].sum().cast("int64"))
+        shares = each.select("person", share=self._share(each["spent"]))
+        joined = pairs.join(shares, "person")
+        sums = joined.group_by("place").agg(total=joined["share"].sum().cast("int64"))
+        answer = self._passes.run(sums)
+        result = np.zeros(costs.size, dtype=np.int64)
+        result[to_numpy(answer["place"])] = to_numpy(answer["total"])
+        return result
+
+    def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
+        """Return the sum over users of what they do not count for, at most ``most`` each."""
+        import ibis
+
+        pairs = self._priced({"cost": costs, "counted": among.astype(np.int64)})
+        each = pairs.group_by("person").agg(
+            spent=pairs["cost"].sum().cast("int64"), items=pairs["counted"].sum().cast("int64")
+        )
+        each = each.select(lost=(_whole(GRID) - self._share(each["spent"])) * each["items"])
+        lost = ibis.least(each["lost"], _whole(most))
+        total = each.aggregate(total=lost.sum().cast("int64"))
+        return int(self._passes.run(total, 1)["total"].to_pylist()[0] or 0)
+
+    def _leave_out_found(self) -> None:
+        import ibis
+        import pyarrow as pa
+
+        if self._new is None:
+            return
+        known = self._passes.numbers(pa.table({"thing": self._new}))
+        self._open = self._passes.keep(self._open.anti_join(known, "thing"))
+        sizes = self._open.group_by("person").agg(items=ibis._.count().cast("int64"))
+        self._sizes = self._passes.keep(sizes)
+        self._new = None
+
+    def _priced(self, columns: dict[str, NDArray[np.int64]]) -> Expression:
+        """Return the pairs of found items that cost something, with public columns beside them."""
+        import pyarrow as pa
+
+        priced = np.flatnonzero(columns["cost"] > 0)
+        table = {name: to_arrow(column[priced]) for name, column in columns.items()}
+        public = self._passes.numbers(pa.table({"place": to_arrow(priced), **table}))
+        return self._pairs_of_found().join(public, "place")
+
+    def _pairs_of_found(self) -> Expression:
+        import pyarrow as pa
+
+        if self._found_pairs is None:
+            assert self._found is not None  # noqa: S101 (asked for after a round of discovery)
+            places = to_arrow(np.arange(self._found.num_rows, dtype=np.int64))
+            table = pa.table({"thing": self._found[self._thing], "place": places})
+            pairs = self._pairs.join(self._passes.numbers(table), "thing")
+            self._found_pairs = self._passes.keep(pairs.select("person", "place"))
+        return self._found_pairs
+
+    def _share(self, spent: Expression) -> Expression:
+        """Return the largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""
+        import ibis
+
+        return ibis.least(
+            self._root(self._passes.quotient(_whole(GRID**2 * RATION), spent)), _whole(GRID)
+        )
+
+    @staticmethod
+    def _root(number: Expression) -> Expression:
+        """Return the whole square root: a float's, and one less where that is too large."""
+        root = number.cast("float64").sqrt().floor().cast("int64")
+        return root - _as_number(root * root > number)
+
+
+def _whole(number: int) -> Any:  # noqa: ANN401 (Ibis has no types)
+    import ibis
+
+    return ibis.literal(number, type="int64")
+
+
+def _as_number(truth: Expression) -> Expression:
+    """Return 1 or 0; PostgreSQL has no cast to 64 bits for that."""
+    return truth.ifelse(_whole(1), _whole(0))

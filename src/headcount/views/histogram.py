@@ -1,0 +1,225 @@
+"""Distinct users per item, counted, ordered and cut by the engine.
+
+One aggregation, written in Ibis and compiled for the engine that holds the data. At most
+k̄+1 rows of its result reach Python.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+from headcount.engines.base import Expression
+from headcount.errors import SourceError
+from headcount.inputs.memory import as_text
+from headcount.inputs.open import Events
+from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The columns that a result adds; an item column cannot have one of these names.
+RESULT_COLUMNS = ("count", "std_error", "lower", "upper")
+#: What ``columns="all"`` adds to them: the counts before anything was estimated from them.
+NOISY_COLUMNS = ("noisy_count", "noisy_std_error")
+_RESERVED = (*RESULT_COLUMNS, *NOISY_COLUMNS, "private")  # the last marks what was made with a seed
+
+# The most rows that an engine's LIMIT takes; no table has as many items.
+_MOST_ROWS = 2**62
+
+
+@dataclass(frozen=True)
+class TopCounts:
+    """The items with the most distinct users, and how many each has: true counts, private.
+
+    Attributes:
+        items: one column per item column, one row per item, counts falling.
+        counts: an Arrow array of the counts.
+    """
+
+    items: "pa.Table"
+    counts: "pa.ChunkedArray"
+
+
+def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
+    """Refuse columns that are not there, clash, or hold values that are no plain ones."""
+    if not items:
+        raise SourceError("name at least one item column")
+    if len(set(items)) < len(items):
+        raise SourceError("an item column is named twice")
+    if user in items:
+        raise SourceError(f"the user column and an item column are the same: {user!r}")
+    schema = events.table.schema()
+    folded = Counter(name.casefold() for name in schema.names)
+    for column in (user, *items):
+        if column not in schema:
+            raise SourceError(
+                f"there is no column {column!r}; there are: {', '.join(map(repr, schema.names))}"
+            )
+        if folded[column.casefold()] > 1:
+            raise SourceError(f"two columns are called {column!r} but for upper and lower case")
+    for column in items:
+        if column.casefold() in _RESERVED:
+            raise SourceError(
+                f"an item column cannot be called {column!r}, which is a column of the result; "
+                "rename it"
+            )
+    for column in (user, *items):
+        kind = schema[column]
+        if kind.is_nested() or kind.is_interval() or kind.is_unknown():
+            raise SourceError(
+                f"column {column!r} holds no plain values such as text, numbers and times; turn it "
+                f"into text first. DuckDB does so with a file: {_cast_of_file(column)}"
+            )
+
+
+def _cast_of_file(column: str) -> str:
+    name = '"' + column.replace('"', '""') + '"'
+    return (  # shown, not run
+        f"COPY (SELECT * REPLACE (CAST({name} AS VARCHAR) AS {name}) FROM 'events.parquet') "  # noqa: S608
+        "TO 'events-as-text.parquet'"
+    )
+
+
+def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:
+    """Count the distinct users of each item and return the highest ``limit`` counts.
+
+    Formal guarantee: one more user raises any set of the counts by exactly 1 and lowers none.
+    Rows whose user or item (any of its columns) is NULL do not count.
+
+    Edge cases: fewer items than ``limit`` give fewer rows; no rows give none.
+    """
+    import ibis
+
+    count = unused_name("count", items)
+    # A subquery of distinct pairs and a plain count it is: some engines sort for COUNT(DISTINCT).
+    _, pairs = exact_pairs(events, user, items, events.engine.user_key)
+    counted = pairs.distinct().group_by(items).agg(**{count: ibis._.count()})
+    return highest(events, counted, items, count, limit)
+
+
+def exact_pairs(
+    events: Events, user: str, items: Sequence[str], key: Callable[[Expression], Expression]
+) -> tuple[str, Expression]:
+    """Return what the user column is called, and a row with it and the item for each event.
+
+    Rows with NULLs are left out; repeated rows are not. ``key`` gives what stands for a user.
+    """
+    person = unused_name("user", items)
+    return person, _exact_items(events, items, user, person, key)
+
+
+def _exact_items(
+    events: Events,
+    items: Sequence[str],
+    other: str,
+    name: str,
+    made_of: Callable[[Expression], Expression],
+) -> Expression:
+    """Return the items, and under a name what is made of another column; no rows with NULLs."""
+    table, engine = events.table, events.engine
+    kept = table.filter(
+        table[other].notnull(), *(engine.has_value(table[column]) for column in items)
+    )
+    exact = {column: engine.canonical_key(kept[column]) for column in items}
+    return kept.select(**exact, **{name: made_of(kept[other])})
+
+
+def top_of_histogram(
+    histogram: Events, count: str, items: Sequence[str], minimum: int, limit: int
+) -> TopCounts:
+    """Return the highest ``limit`` counts of a histogram that exists already.
+
+    Counts below ``minimum`` and items that are NULL are left out.
+    """
+    import ibis
+
+    if not histogram.table[count].type().is_integer():
+        raise SourceError(f"the column {count!r} must hold whole numbers")
+    number, rows = unused_name("count", items), unused_name("rows", items)
+    kept = _exact_items(histogram, items, count, number, lambda column: column)
+    repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
+    outside = kept.filter((kept[number] < 0) | (kept[number] > LARGEST_COUNT))
+    for bad, says in (
+        (repeated, "an item stands in several rows"),
+        (outside, "a count is negative or too large"),
+    ):
+        if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
+            raise SourceError(f"this is no histogram of distinct users: {says}")
+    top = kept.filter(kept[number] >= minimum)
+    top = top.mutate(**{number: top[number].cast("int64")})
+    return highest(histogram, top, items, number, limit)
+
+
+def table_of(counts: Mapping[Any, int]) -> "pa.Table":
+    """Return a mapping from items to counts as a table with the columns item and count."""
+    import pyarrow as pa
+
+    if any(isinstance(n, bool) or not isinstance(n, Integral) for n in counts.values()):
+        raise SourceError("the counts must be whole numbers")
+    if any(abs(int(n)) > LARGEST_COUNT for n in counts.values()):
+        raise SourceError("this is no histogram of distinct users: a count is too large")
+    # One type for all keys, whatever they are: a type found from them would tell about them. Of
+    # keys that are the same text the largest count stays, which one user moves by at most 1.
+    highest_of: dict[str | None, int] = {}
+    for key, n in counts.items():
+        text = as_text(key)
+        highest_of[text] = max(int(n), highest_of.get(text, int(n)))
+    items, numbers = pa.array(highest_of, pa.string()), pa.array(highest_of.values(), pa.int64())
+    return pa.table({"item": items, "count": numbers})
+
+
+def highest(
+    events: Events,
+    counted: Any,  # noqa: ANN401 (Ibis has no types)
+    items: Sequence[str],
+    count: str,
+    limit: int,
+) -> TopCounts:
+    """Return the highest counts of a table of items and counts, and no more than ``limit``."""
+    import ibis
+
+    # Ties are broken by the items themselves; any rule is safe.
+    top = counted.order_by(ibis.desc(count), *items).limit(min(limit, _MOST_ROWS))
+    result = as_items(events, events.engine.run(top, "the events cannot be counted"), items)
+    return TopCounts(result.select(list(items)), result[count])
+
+
+def as_items(events: Events, result: "pa.Table", items: Sequence[str]) -> "pa.Table":
+    """Return a result in which text that was grouped by its bytes is text again."""
+    for column in set(items) & set(result.column_names):
+        if not events.table[column].type().is_binary() and _may_be_text(result[column]):
+            place = result.column_names.index(column)
+            result = result.set_column(place, column, _as_text(result[column]))
+    return result
+
+
+def _may_be_text(column: "pa.ChunkedArray") -> bool:
+    import pyarrow as pa
+
+    return any(of(column.type) for of in (pa.types.is_binary, pa.types.is_string))
+
+
+def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """Return bytes as text; what is not UTF-8 is written out rather than refused.
+
+    An error would tell that such an item is among the highest counts.
+    """
+    import pyarrow as pa
+
+    column = column.cast(pa.binary())
+    try:
+        text = column.cast(pa.string())
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        decoded = [value.decode("utf-8", "backslashreplace") for value in column.to_pylist()]
+        text = pa.chunked_array([pa.array(decoded, pa.string())])
+    return text
+
+
+def unused_name(name: str, taken: Sequence[str]) -> str:
+    """Return a column name that is none of those that are taken."""
+    while name in (column.casefold() for column in taken):
+        name += "_"
+    return name

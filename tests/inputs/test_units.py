@@ -1,0 +1,367 @@
+"""Whose privacy a guarantee is about: what a query does with rows, and with the user column."""
+
+import functools
+import sqlite3
+
+import duckdb
+import ibis
+import pandas as pd
+import pytest
+
+import headcount as hc
+from headcount.engines import Session, module_of
+from headcount.errors import SourceError
+from headcount.inputs import Request, open_source
+from headcount.inputs.catalogs import PostgresCatalog
+from headcount.inputs.databases import Database
+from headcount.inputs.lineage import unit_of_query
+from headcount.inputs.sql import single_select
+from headcount.inputs.unit import Unit
+from headcount.results.release import CAUTIONS
+from tests.engines import conftest as engines
+
+SETUP = """
+CREATE TABLE t (u integer, i varchar, day date);
+CREATE TABLE s (u integer, i varchar, "rowid" integer);
+INSERT INTO t VALUES (1, 'a', '2024-01-01');
+CREATE VIEW v AS SELECT u, max(i) AS i FROM t GROUP BY u;
+CREATE TABLE "x.csv" (u integer, i varchar);
+"""
+SERVER = """
+DROP SCHEMA IF EXISTS units CASCADE; CREATE SCHEMA units; SET search_path = units;
+DROP ROLE IF EXISTS units_reader; CREATE ROLE units_reader;
+GRANT USAGE ON SCHEMA units TO units_reader;
+CREATE TABLE t (u integer, i varchar, day date, "user" text, "ctid " text);
+CREATE TABLE s (u integer, i varchar, "rowid" integer);
+CREATE VIEW v AS SELECT u, max(i) AS i FROM t GROUP BY u;
+CREATE MATERIALIZED VIEW m AS SELECT u, i FROM t;
+CREATE TABLE secured (u integer, i varchar); ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
+CREATE TABLE parts (u integer, i varchar) PARTITION BY RANGE (u);
+GRANT SELECT ON ALL TABLES IN SCHEMA units TO units_reader;
+CREATE FUNCTION initcap(integer) RETURNS text LANGUAGE sql AS $$ SELECT max(i) FROM units.t $$;
+"""
+
+
+postgres_url = engines.postgres_url  # the fixture
+
+
+def databases(folder):
+    """Return the paths of two databases with the same tables."""
+    with duckdb.connect(str(folder / "e.duckdb")) as connection:
+        connection.execute(SETUP)
+    connection = sqlite3.connect(folder / "e.sqlite")
+    connection.executescript(SETUP)
+    connection.close()
+    return {"duckdb": folder / "e.duckdb", "sqlite": folder / "e.sqlite"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return databases(tmp_path_factory.mktemp("units"))
+
+
+@pytest.fixture(scope="module")
+def server(postgres_url):
+    """Return the URL of a server with the tables in its search path."""
+    with engines.needs("psycopg").connect(postgres_url, autocommit=True) as connection:
+        connection.execute(SERVER)
+    options = "options=-csearch_path%3Dunits%20-crole%3Dunits_reader"  # who owns tables sees all
+    return f"{postgres_url}{'&' if '?' in postgres_url else '?'}{options}"
+
+
+@pytest.fixture(scope="module")
+def catalogs(tmp_path_factory, request):
+    """Return the catalog of a database by its dialect."""
+    # Files of their own: DuckDB opens a file only once with each set of settings.
+    files = databases(tmp_path_factory.mktemp("catalogs"))
+    with Session() as session:
+
+        @functools.cache
+        def of(dialect):
+            if dialect == "postgres":
+                url = request.getfixturevalue("server")
+                return PostgresCatalog(module_of("postgres").connect(session, url).con)
+            return Database(session, dialect, files[dialect]).catalog
+
+        yield of
+
+
+def unit(source, user="u", **options) -> Unit:
+    with Session() as session:
+        return open_source(session, source, Request(user=user, **options)).unit
+
+
+ROW_BY_ROW = [
+    "SELECT u, i FROM t",
+    "SELECT u, lower(i) AS i FROM t WHERE u > 3",
+    "SELECT U, i FROM T",
+    "SELECT * FROM t",
+    "SELECT t.* FROM t",
+    "SELECT x.u, x.i FROM t AS x WHERE x.day > '2024-01-01' ORDER BY x.day",
+    "SELECT u, i FROM (SELECT u, i FROM t) AS x",
+    "SELECT * FROM (SELECT i, u FROM t) AS x",
+    "SELECT i AS u_, u FROM t",
+    "WITH x AS (SELECT * FROM t) SELECT u, i FROM x",
+    "SELECT u, i FROM t AS x WHERE x.i > ''",
+    "WITH t AS (SELECT u, i FROM s) SELECT u, i FROM t",
+    "SELECT u, i FROM t UNION ALL SELECT u, i FROM s",
+    "SELECT day AS x, u FROM t UNION ALL SELECT day, u FROM t",
+    "SELECT u, CASE WHEN i = 'a' THEN 'b' ELSE coalesce(i, '') END AS i FROM t",
+    "SELECT u, i || '-' || substr(i, 1, 2) AS i FROM t WHERE i IN ('a', 'b') AND NOT i LIKE 'x%'",
+    "SELECT u, CAST(day AS text) AS i FROM t",
+    "SELECT u, trim(upper(i)) AS i FROM t WHERE u BETWEEN 1 AND 5",
+    "SELECT u, rowid AS i FROM s",  # which declares it
+]
+BETWEEN_ROWS = [
+    "SELECT u, i FROM t LIMIT 5",
+    "SELECT u, i FROM t ORDER BY day LIMIT 5",
+    "SELECT u, i FROM (SELECT u, i FROM t ORDER BY day LIMIT 5) AS x",
+    "SELECT u, i FROM t OFFSET 5",
+    "SELECT DISTINCT u, i FROM t",
+    "SELECT u, max(i) AS i FROM t GROUP BY u",
+    "SELECT t.u, s.i FROM t JOIN s ON t.u = s.u",
+    "SELECT * FROM t, s",
+    "SELECT t.u, s.i FROM t, s",
+    "SELECT u, i FROM t WHERE u IN (SELECT u FROM s)",
+    "SELECT u, (SELECT max(i) FROM s) AS i FROM t",
+    "SELECT u, (SELECT i FROM s) AS i FROM t",
+    "SELECT u, CASE WHEN EXISTS (SELECT 1 FROM s) THEN i END AS i FROM t",
+    "SELECT u, i FROM t ORDER BY (SELECT i FROM s)",
+    "SELECT u, lag(i) OVER (ORDER BY u) AS i FROM t",
+    "SELECT u, i FROM t UNION SELECT u, i FROM s",
+    "SELECT u, i FROM t EXCEPT SELECT u, i FROM s",
+    "SELECT u, i FROM t INTERSECT SELECT u, i FROM s",
+    "WITH RECURSIVE s AS (SELECT u, i FROM t UNION ALL SELECT u, i FROM s) SELECT u, i FROM s",
+    "SELECT u, random() AS i FROM t",
+    "SELECT u, i FROM t WHERE random() > 5",
+    "SELECT u, CURRENT_TIMESTAMP AS i FROM t",
+    "SELECT u, my_function(i) AS i FROM t",
+    "SELECT u, i FROM v",
+    "SELECT u, i FROM (SELECT * FROM v) AS x",
+    "SELECT u, i FROM my_function(1) AS x",
+]
+OF_DUCKDB = [
+    "SELECT u, rowid AS i FROM t",
+    "SELECT u, i FROM t WHERE rowid < 100",
+    "SELECT u AS rowid, u, i FROM t WHERE rowid < 100",
+    "SELECT u, rowid AS i FROM t UNION ALL SELECT u, rowid FROM s",
+    "SELECT u, uuid() AS i FROM t",
+    "SELECT u, gen_random_uuid() AS i FROM t",
+    "SELECT u, now() AS i FROM t",
+    "SELECT u, current_date AS i FROM t",
+    "SELECT u, nextval('seq') AS i FROM t",
+    "SELECT u, getvariable('x') AS i FROM t",
+    "SELECT u, i FROM t QUALIFY row_number() OVER (PARTITION BY i ORDER BY u) = 1",
+    "SELECT u, i FROM t USING SAMPLE 10",
+    "SELECT u, any_value(i) AS i FROM t GROUP BY ALL",
+    "SELECT u, i FROM read_parquet('x.parquet')",
+    "SELECT u, filename AS i FROM read_parquet('x.parquet')",
+    "SELECT u, i FROM 'x.parquet'",
+    "SELECT u, x.i FROM t, range(5) AS x(i)",
+    "SELECT u, i FROM query('SELECT 1 AS u, 2 AS i')",
+    "SELECT u, other.lower(i) AS i FROM t",
+    "SELECT u, x.i FROM t, LATERAL (SELECT i FROM s) AS x",
+    "SELECT u, i FROM t POSITIONAL JOIN s",
+]
+OF_SQLITE = [
+    "SELECT u, _rowid_ AS i FROM t",
+    "SELECT u, oid AS i FROM t",
+    "SELECT u, i FROM t WHERE u IN s",
+    "SELECT u, i FROM t WHERE i IN day",  # which would be a table, not the column
+    "SELECT u, total_changes() AS i FROM t",
+    "SELECT u, last_insert_rowid() AS i FROM t",
+    "SELECT u, i FROM pragma_table_info('t')",
+]
+OF_POSTGRES = [
+    *(f"SELECT u, {name} AS i FROM t" for name in ("ctid", "xmin", "cmin", "xmax", "cmax")),
+    "SELECT u, tableoid AS i FROM t",
+    "SELECT u, t.CTID AS i FROM t",
+    "SELECT u, i FROM t WHERE ctid < '(0,9)'",
+    "SELECT u, i FROM t ORDER BY xmin",
+    "SELECT u, user AS i FROM t",
+    "SELECT u, nextval('seq') AS i FROM t",
+    "SELECT u, clock_timestamp() AS i FROM t",
+    "SELECT u, gen_random_uuid() AS i FROM t",
+    "SELECT DISTINCT ON (u) u, i FROM t",
+    "SELECT u, i FROM t TABLESAMPLE SYSTEM (10)",
+    "SELECT u, i FROM t FETCH FIRST 5 ROWS ONLY",
+    "SELECT u, x AS i FROM t, generate_series(1, 2) AS x",
+    "SELECT u, t.my_function AS i FROM t",
+    "SELECT u, CAST(i AS my_type) AS i FROM t",
+    "SELECT u, initcap(u) AS i FROM t",
+    "SELECT u, i FROM m",
+    "SELECT u, i FROM secured",
+]
+COMPUTED = [
+    "SELECT concat(i, day) AS u, i FROM t",
+    "SELECT u || '' AS u, i FROM t",
+    "SELECT lower(u) AS u, i FROM t",
+    "SELECT CAST(u AS text) AS u, i FROM t",
+    "SELECT u + 0 AS u, i FROM t",
+    "SELECT 1 AS u, i FROM t",
+    "SELECT NULL AS u, i FROM t",
+    "SELECT random() AS u, i FROM t",
+    "SELECT CASE WHEN u > 1 THEN u END AS u, i FROM t",
+    "SELECT u, i FROM (SELECT concat(u, day) AS u, i FROM t) AS x",
+    "WITH x AS (SELECT concat(u, day) AS u, i FROM t) SELECT * FROM x",
+    "WITH x(u, i) AS (SELECT concat(u, day), i FROM t) SELECT * FROM x",
+    "WITH t AS (SELECT concat(u, day) AS u, i FROM s) SELECT u, i FROM t",
+    "SELECT u, i FROM t UNION ALL SELECT u + 10, i FROM t",
+    "SELECT u, i FROM t UNION ALL SELECT 1 AS i, u FROM t",
+    "SELECT * FROM (SELECT i, u FROM t) AS x JOIN (SELECT u, day FROM t) AS y USING (u) UNION ALL "
+    "SELECT * FROM (SELECT u + 1 AS z, i FROM t) AS x JOIN (SELECT day, u + 1 AS z FROM t) AS y "
+    "USING (z)",
+    "SELECT max(u) AS u, i FROM t GROUP BY i",
+    "SELECT x.u, t.i FROM t JOIN (SELECT u + 1 AS u FROM s) AS x ON t.u = x.u",
+    "SELECT (SELECT u FROM s) AS u, i FROM t",
+]
+
+
+def on(dialects, *lists):
+    return [(dialect, sql) for dialect in dialects for sqls in lists for sql in sqls]
+
+
+EVERY = ["duckdb", "sqlite", "postgres"]
+
+
+@pytest.fixture
+def source(files, request):
+    """Return what is given as a source to reach a database."""
+    return lambda dialect: files.get(dialect) or request.getfixturevalue("server")
+
+
+# Not every version of sqlglot keeps the names of columns for SQLite.
+RENAMED = ["WITH x(a, b) AS (SELECT u, i FROM t) SELECT y.c AS u, d AS i FROM x AS y(c, d)"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"), on(EVERY, ROW_BY_ROW) + on(["duckdb", "postgres"], RENAMED)
+)
+def test_queries_that_read_row_by_row(catalogs, dialect, sql):
+    catalog, select = catalogs(dialect), single_select(sql, dialect)
+    assert unit_of_query(select, dialect, "u", catalog) == Unit.USER
+    catalog._connection.execute(select)  # the database understands it, too
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    on(EVERY, BETWEEN_ROWS)
+    + on(["duckdb"], OF_DUCKDB)
+    + on(["sqlite"], OF_SQLITE)
+    + on(["postgres"], OF_POSTGRES),
+)
+def test_queries_that_may_look_at_several_rows(catalogs, dialect, sql):
+    assert unit_of_query(sql, dialect, "u", catalogs(dialect)) == Unit.QUERY
+
+
+COMPUTED_BY_DUCKDB = [
+    "SELECT uuid() AS u, i FROM t",
+    "SELECT rowid AS u, i FROM t",
+    "SELECT filename AS u, i FROM read_parquet('x.parquet')",
+    "SELECT * REPLACE (u + 1 AS u) FROM t",
+    "SELECT * RENAME (i AS u, u AS i) FROM (SELECT i || 'a' AS i, u FROM t)",
+    "SELECT u, i FROM t UNION ALL BY NAME SELECT i, 1 AS u FROM t",
+    "SELECT x.u, i FROM t, read_parquet('x.parquet') AS x(u)",
+    "SELECT * FROM 'x.parquet' UNION ALL SELECT u + 1, i FROM t",
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"), on(EVERY, COMPUTED) + on(["duckdb"], COMPUTED_BY_DUCKDB)
+)
+def test_user_columns_that_are_computed(catalogs, dialect, sql):
+    assert unit_of_query(sql, dialect, "u", catalogs(dialect)) == Unit.COMPUTED
+
+
+@pytest.mark.parametrize("dialect", EVERY)
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT u AS id, i FROM t", Unit.USER),
+        ("SELECT u AS id, i FROM t LIMIT 3", Unit.QUERY),
+        ("SELECT u || '-' || i AS id, i FROM t", Unit.COMPUTED),
+        ("SELECT id, i FROM (SELECT u AS id, i FROM v) AS x", Unit.QUERY),
+    ],
+)
+def test_the_guarantee_says_so(source, dialect, sql, expected):
+    release = hc.release(source(dialect), sql=sql, user="id", item="i", budget=hc.Budget(rho=1))
+    assert release.guarantee.unit == expected.value
+    shown = [line for line in release.summary() if line in CAUTIONS.values()]
+    assert shown == ([] if expected == Unit.USER else [CAUTIONS[expected]])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "table", "expected"),
+    [
+        *((dialect, "t", Unit.USER) for dialect in EVERY),
+        *((dialect, "v", Unit.VIEW) for dialect in EVERY),
+        ("postgres", "units.t", Unit.USER),
+        ("postgres", "units.v", Unit.VIEW),
+        ("postgres", "parts", Unit.USER),
+        ("postgres", "m", Unit.VIEW),
+        ("postgres", "secured", Unit.VIEW),
+    ],
+)
+def test_views(source, dialect, table, expected):
+    assert unit(source(dialect), table=table) == expected
+
+
+def test_a_virtual_table_of_sqlite(tmp_path):
+    connection = sqlite3.connect(tmp_path / "e.sqlite")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5(u, i)")
+    connection.close()
+    assert unit(tmp_path / "e.sqlite", sql="SELECT u, i FROM t") == Unit.QUERY
+
+
+@pytest.mark.parametrize("macro", ["lower(x)", '"||"(x, y)', "initcap(x)"])
+def test_macros_that_look_like_functions_of_duckdb(tmp_path, macro):
+    file = tmp_path / "e.duckdb"
+    sql = "SELECT u, lower(i) || initcap('a') AS i FROM t"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(SETUP)
+        connection.execute("CREATE MACRO other(x) AS x + 1")
+    with Session() as session:
+        catalog = Database(session, "duckdb", file).catalog
+        assert unit_of_query(sql, "duckdb", "u", catalog) == Unit.USER
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"CREATE MACRO {macro} AS (SELECT max(i) FROM t)")
+    with Session() as session:
+        catalog = Database(session, "duckdb", file).catalog
+        assert unit_of_query(sql, "duckdb", "u", catalog) == Unit.QUERY
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        *("read_csv('{}')", "read_csv_auto('{}')", "READ_JSON('{}')", "read_ndjson_auto('{}')"),
+        *("sniff_csv('{}')", "'{}'", '"{}"'),
+    ],
+)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM {}",
+        "WITH x AS (FROM {}) SELECT * FROM x",
+        "SELECT u, (SELECT max(i) FROM {}) AS i FROM t",
+    ],
+)
+def test_sql_infers_no_types_from_a_text_file(files, tmp_path, sql, relation):
+    """One person's row could change the type of a column, and so the schema of the release."""
+    (tmp_path / "e.csv").write_text("u,i\n1,2\n")
+    given = sql.format(relation.format(tmp_path / "e.csv"))
+    with pytest.raises(SourceError, match="the file itself as the source"):
+        unit(files["duckdb"], sql=given)
+
+
+def test_a_table_may_be_called_like_a_file(files):
+    assert unit(files["duckdb"], sql='SELECT u, i FROM "x.csv"') == Unit.USER
+
+
+def test_ibis_tables_and_expressions():
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE t AS SELECT 1 AS u, 'a' AS i")
+    table = connection.table("t")
+    assert unit(table) == Unit.USER
+    assert unit(ibis.memtable(pd.DataFrame({"u": [1], "i": ["a"]}))) == Unit.USER
+    for expression in (table.limit(3), table.mutate(u=table.i), table.distinct()):
+        assert unit(expression) == Unit.EXPRESSION
