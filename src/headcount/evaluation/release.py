@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.in_memory import ArrayPopulation
 from headcount.evaluation.methods import Released, Target
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.auto.choice import release_automatically
@@ -16,7 +17,6 @@ from headcount.privacy.mechanisms.pcr.private_count_release import (
 from headcount.privacy.mechanisms.pcr.settings import settings_for
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.in_memory import ArrayPopulation
 
 
 @dataclass(frozen=True)
