@@ -124,6 +124,11 @@ def test_what_is_no_release_has_no_fingerprint():
         fingerprint(table_with({**ACCOUNT, "format": "headcount-release-2"}))
     with pytest.raises(ValueError, match="nothing else"):
         fingerprint(table_with(ACCOUNT, note=b"x"))
+    with pytest.raises(ValueError, match="once"):
+        fingerprint(table_with({**ACCOUNT, "items": []}))
+    doubled = pa.table([[999], ["tea"], [7]], names=["count", "q", "count"])
+    with pytest.raises(ValueError, match="once"):
+        fingerprint(doubled.replace_schema_metadata(table_with(ACCOUNT).schema.metadata))
     with pytest.raises(ValueError, match="twice"):
         strict_json('{"a": 1, "a": 2}')
     with pytest.raises(ValueError, match="not JSON compliant"):

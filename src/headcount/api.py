@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from headcount.engines import DEFAULT_MEMORY, Session
 from headcount.errors import EngineError, LedgerError, SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike, check_named, open_source
+from headcount.inputs.unit import Unit
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.names import public_name
@@ -109,15 +110,17 @@ def release(
         # All that can fail without data fails before anything is reserved.
         check_named(source, request)
         _try_out(entropy)
-        charge.reserve()
+        charge.reserve(None if sql is not None else user)
         with charge.returned_if_it_fails():
             progress("opening the source")
             events = open_source(session, source, request)
             check_columns(events, user, items)
-            run = how.prepare(events, user, items, entropy, progress)
+            charge.ensure_counted_by(events.counted_by(user))
             guarantee = Guarantee.of(
                 budget, method=how.name, private=entropy.private, unit=events.unit
             )
+        with charge.while_reading(chosen_rows=sql is not None or events.unit is not Unit.USER):
+            run = how.prepare(events, user, items, entropy, progress)
         with charge.spent_if_it_fails():
             return charge.settled(build_release(run(), guarantee, columns))
 
@@ -179,7 +182,7 @@ def release_counts(
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
     guarantee = Guarantee.of(budget, method=how.name, private=entropy.private)
     _try_out(entropy)
-    charge.reserve()
+    charge.reserve(user)
     with charge.returned_if_it_fails(), Session() as session:
         if isinstance(counts, Mapping):
             counts, item, count = table_of(counts), "item", "count"

@@ -114,6 +114,10 @@ ROW_BY_ROW = [
 ]
 BETWEEN_ROWS = [
     "SELECT u, i FROM t LIMIT 5",
+    "SELECT u, i FROM (v)",
+    "SELECT u, i FROM ((v))",
+    "SELECT u, i FROM (v) AS x",
+    "SELECT * FROM (v)",
     "SELECT u, i FROM t ORDER BY day LIMIT 5",
     "SELECT u, i FROM (SELECT u, i FROM t ORDER BY day LIMIT 5) AS x",
     "SELECT u, i FROM t OFFSET 5",
@@ -158,7 +162,6 @@ OF_DUCKDB = [
     "SELECT u, filename AS i FROM read_parquet('x.parquet')",
     "SELECT u, i FROM 'x.parquet'",
     "SELECT u, x.i FROM t, range(5) AS x(i)",
-    "SELECT u, i FROM query('SELECT 1 AS u, 2 AS i')",
     "SELECT u, other.lower(i) AS i FROM t",
     "SELECT u, x.i FROM t, LATERAL (SELECT i FROM s) AS x",
     "SELECT u, i FROM t POSITIONAL JOIN s",
@@ -239,7 +242,7 @@ RENAMED = ["WITH x(a, b) AS (SELECT u, i FROM t) SELECT y.c AS u, d AS i FROM x 
 )
 def test_queries_that_read_row_by_row(catalogs, dialect, sql):
     catalog, select = catalogs(dialect), single_select(sql, dialect)
-    assert unit_of_query(select, dialect, "u", catalog) == Unit.USER
+    assert unit_of_query(select, dialect, "u", catalog)[0] == Unit.USER
     catalog._connection.execute(select)  # the database understands it, too
 
 
@@ -251,7 +254,7 @@ def test_queries_that_read_row_by_row(catalogs, dialect, sql):
     + on(["postgres"], OF_POSTGRES),
 )
 def test_queries_that_may_look_at_several_rows(catalogs, dialect, sql):
-    assert unit_of_query(sql, dialect, "u", catalogs(dialect)) == Unit.QUERY
+    assert unit_of_query(sql, dialect, "u", catalogs(dialect))[0] == Unit.QUERY
 
 
 COMPUTED_BY_DUCKDB = [
@@ -270,7 +273,7 @@ COMPUTED_BY_DUCKDB = [
     ("dialect", "sql"), on(EVERY, COMPUTED) + on(["duckdb"], COMPUTED_BY_DUCKDB)
 )
 def test_user_columns_that_are_computed(catalogs, dialect, sql):
-    assert unit_of_query(sql, dialect, "u", catalogs(dialect)) == Unit.COMPUTED
+    assert unit_of_query(sql, dialect, "u", catalogs(dialect))[0] == Unit.COMPUTED
 
 
 @pytest.mark.parametrize("dialect", EVERY)
@@ -322,12 +325,12 @@ def test_macros_that_look_like_functions_of_duckdb(tmp_path, macro):
         connection.execute("CREATE MACRO other(x) AS x + 1")
     with Session() as session:
         catalog = Database(session, "duckdb", file).catalog
-        assert unit_of_query(sql, "duckdb", "u", catalog) == Unit.USER
+        assert unit_of_query(sql, "duckdb", "u", catalog)[0] == Unit.USER
     with duckdb.connect(str(file)) as connection:
         connection.execute(f"CREATE MACRO {macro} AS (SELECT max(i) FROM t)")
     with Session() as session:
         catalog = Database(session, "duckdb", file).catalog
-        assert unit_of_query(sql, "duckdb", "u", catalog) == Unit.QUERY
+        assert unit_of_query(sql, "duckdb", "u", catalog)[0] == Unit.QUERY
 
 
 @pytest.mark.parametrize(
@@ -365,3 +368,35 @@ def test_ibis_tables_and_expressions():
     assert unit(ibis.memtable(pd.DataFrame({"u": [1], "i": ["a"]}))) == Unit.USER
     for expression in (table.limit(3), table.mutate(u=table.i), table.distinct()):
         assert unit(expression) == Unit.EXPRESSION
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("sql", "origin"),
+    [
+        ("SELECT u, i FROM t", "u"),
+        ("SELECT U AS u, i FROM t", "u"),
+        ("SELECT i AS u, u AS i FROM t", "i"),
+        ("SELECT day AS u, i FROM t", "day"),
+        ("WITH x(a, b) AS (SELECT i, u FROM t) SELECT b AS u, a AS i FROM x", "u"),
+        ("SELECT u, i FROM t UNION ALL SELECT u, i FROM s", "u"),
+        ("SELECT x.u, x.i FROM (SELECT i AS u, u AS i FROM t) AS x", "i"),
+        ("SELECT i AS u, day AS i FROM t UNION ALL SELECT day, i FROM t", None),
+        ("SELECT u + 0 AS u, i FROM t", None),
+    ],
+)
+def test_the_column_that_identifies_users_is_followed_to_its_table(dialect, sql, origin, catalogs):
+    select = single_select(sql, dialect)
+    assert unit_of_query(select, dialect, "u", catalogs(dialect))[1] == origin
+
+
+@pytest.mark.parametrize(("name", "expected"), [("t", Unit.USER), ("v", Unit.VIEW)])
+def test_an_ibis_table_is_told_from_a_view(files, name, expected):
+    for connect in (
+        lambda: ibis.duckdb.connect(files["duckdb"], read_only=True),
+        lambda: ibis.sqlite.connect(files["sqlite"]),
+    ):
+        connection = connect()
+        assert unit(connection.table(name)) == expected
+        assert unit(connection.table(name).limit(5)) == Unit.EXPRESSION
+        connection.disconnect()

@@ -59,7 +59,7 @@ def warm():
 
 def run(charge):
     """Release as `headcount.release_counts` does, from what an engine would have counted."""
-    charge.reserve()
+    charge.reserve(None)
     guarantee = hc.Guarantee.of(BUDGET, method="pcr", private=True)
     counts = pa.chunked_array([pa.array([4000, 1500])])
     top = TopCounts(items=pa.table({"item": ["bread", "milk"]}), counts=counts)

@@ -8,6 +8,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.names import public_name, source_key
+from headcount.ledger.stored import question
 
 SECRET = "hunter2"
 
@@ -107,3 +108,13 @@ def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
     path.write_text("u,q\n1,tea\n")
     assert public_name(path).endswith("caf\\udce9.csv")
     assert source_key(path) == public_name(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["s3a://key:hunter2@bucket/x", "https://host/d.parquet?version=1", "spark://a@b:1"]
+)
+def test_an_address_that_may_hold_a_secret_is_never_the_same_source(name):
+    assert source_key(name) is None
+    asked = {"data_version": "May"}
+    assert question("shop", asked, name, None) is None
+    assert question("shop", asked, "s3a://bucket/x", None) is not None

@@ -2,6 +2,7 @@
 
 import shutil
 
+import duckdb
 import pytest
 
 import headcount as hc
@@ -85,3 +86,85 @@ def test_counts_without_a_user_are_not_charged(opened):
     with pytest.raises(hc.LedgerError, match="which column identified the users"):
         hc.release_counts({"a": 900}, budget=BUDGET, ledger=ledger, dataset="shop")
     assert kinds(ledger) == ["open"]
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE events AS SELECT range AS person, range % 1500 AS session, 'tea' AS item, "
+            "range = 17 AS ill FROM range(3000)"
+        )
+    return path
+
+
+def ask_sql(ledger, path, sql, user="person"):
+    return ask(ledger, path, sql=sql, user=user, item="item", method="pcr")
+
+
+PINNED = "SELECT person, item FROM events"
+SWAPPED = [
+    "SELECT item AS person, person AS item FROM events",
+    "SELECT session AS person, item FROM events",
+    "SELECT person, item FROM events UNION ALL SELECT session, item FROM events",
+    "SELECT row_number() OVER () AS person, item FROM events",
+    "SELECT person + 0 AS person, item FROM events",
+]
+
+
+@pytest.mark.parametrize("sql", SWAPPED)
+def test_a_name_does_not_make_another_column_the_user(opened, database, sql):
+    ledger = opened()
+    ask_sql(ledger, database, PINNED)
+    with pytest.raises(hc.LedgerError, match="one budget cannot protect both"):
+        ask_sql(ledger, database, sql)
+    assert kinds(ledger)[3:] == ["reserve", "return"]
+    ledger.verify()
+
+
+def test_the_user_by_another_name_is_the_same_user(opened, database):
+    ledger = opened()
+    ask_sql(ledger, database, PINNED)
+    ask_sql(ledger, database, "SELECT Person AS u, item FROM events", user="u")
+    ask(ledger, database, table="events", user="person", item="item")
+    assert kinds(ledger).count("settle") == 3
+    assert ledger.books().unit("shop") == "person"
+
+
+# --- a failure that somebody's row decides ------------------------------------------------------
+
+FAILS_FOR = (
+    "SELECT person, CASE WHEN person = {} AND ill THEN CAST(CAST('x' AS integer) AS text) "
+    "ELSE item END AS item FROM events"
+)
+
+
+def test_a_query_that_fails_because_of_a_row_is_paid_for(opened, database):
+    """Free, it would tell for nothing and without noise what anybody's row says."""
+    told = []
+    ledger = opened(tell=told.append)
+    ask_sql(ledger, database, FAILS_FOR.format(16))
+    told.clear()
+    with pytest.raises(hc.SourceError):
+        ask_sql(ledger, database, FAILS_FOR.format(17))
+    assert kinds(ledger) == ["open", "reserve", "settle", "reserve"]
+    assert "counts as spent" in told[0]
+
+
+def test_a_query_that_cannot_be_bound_costs_nothing(opened, database):
+    ledger = opened()
+    with pytest.raises(hc.SourceError):
+        ask_sql(ledger, database, "SELECT person, nothing AS item FROM events")
+    assert kinds(ledger) == ["open", "reserve", "return"]
+
+
+def test_a_query_that_is_interrupted_costs_nothing(opened, database, monkeypatch):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    ledger = opened()
+    monkeypatch.setattr("headcount.methods.count_distinct_users", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask_sql(ledger, database, PINNED)
+    assert kinds(ledger) == ["open", "reserve", "return"]

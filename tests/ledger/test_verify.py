@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import suppress
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +10,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger import published
+from headcount.ledger.entries import Entry
 from headcount.ledger.store import SCHEMA_VERSION
 from headcount.outputs import render
 from tests.ledger.conftest import COUNTS, ask, change, kinds, release
@@ -164,15 +166,28 @@ def as_first_form(where):
         change(where, statement)
 
 
-def test_a_ledger_of_the_first_form_opens_and_is_brought_forward(where, opened, parquet_of):
+def test_a_ledger_of_the_first_form_opens_and_is_brought_forward(
+    where, opened, parquet_of, monkeypatch
+):
     ledger = opened()
+    body = Entry.body
+    monkeypatch.setattr(Entry, "body", lambda entry: body(without_question(entry)))
+    release(ledger)
+    monkeypatch.undo()
     as_first_form(where)
-    assert ledger.books().left("shop").rho == 1
+    ledger.verify()
+    assert 0.9 <= ledger.books().left("shop").rho < 1
     path = parquet_of()
     ask(ledger, path, data_version="May")
     ask(ledger, path, data_version="May")
-    assert kinds(ledger).count("settle") == 1
+    assert kinds(ledger).count("settle") == 2
     ledger.verify()
+
+
+def without_question(entry):
+    """Return an entry as the first form had it."""
+    facts = {key: value for key, value in entry.facts.items() if key != "question"}
+    return replace(entry, facts=facts)
 
 
 def test_a_ledger_of_a_later_form_says_so(where, opened):

@@ -46,17 +46,25 @@ _KEYWORDS = re.compile(
     "user|(current|session|system)_(user|role|catalog|schema|date|time|timestamp)|local(time|timestamp)"
 )
 # What DuckDB reads with types and names that it infers from the rows.
-_INFERRING = re.compile(r"(read|sniff)_(csv|json|ndjson|xlsx)\w*|st_read\w*", re.IGNORECASE)
-_TEXT_FILE = re.compile(r".*\.(csv|tsv|txt|json|jsonl|ndjson|xlsx)(\.\w+)?", re.IGNORECASE)
+_INFERRING = re.compile(
+    r"(read|sniff)_(csv|json|ndjson|xlsx)\w*|st_read\w*|query(_table)?", re.IGNORECASE
+)
+_TEXT_FILE = re.compile(r".*\.(csv|tsv|txt|json|jsonl|ndjson|xlsx)(\W.*)?", re.IGNORECASE)
 
-# The columns of a query or table, in order: the name of each, and whether it is a column of a table
-# or view, unchanged. None for a function or a file, whose columns are not known.
-_Columns: TypeAlias = list[tuple[str, bool]] | None
+# The columns of a query or table, in order: the name of each, and which column of a table or view
+# it is, unchanged; None if it is none. No list for a function or a file, whose columns are not
+# known.
+_Columns: TypeAlias = list[tuple[str, str | None]] | None
 _NO_TELLING: _Columns = []
 
 
-def unit_of_query(select: str, dialect: str, user: str | None, catalog: Catalog) -> Unit:
-    """Return what the guarantee of a release from one SELECT is about.
+def unit_of_query(
+    select: str, dialect: str, user: str | None, catalog: Catalog
+) -> tuple[Unit, str | None]:
+    """Return what the guarantee of a release from one SELECT is about, and by which column.
+
+    That is the column of a table or view which the user column of the result is, unchanged: what it
+    was called before the query named it. None if it is none.
 
     Args:
         select: the query, checked to be a single SELECT.
@@ -68,13 +76,19 @@ def unit_of_query(select: str, dialect: str, user: str | None, catalog: Catalog)
 
     reading = _Reading(dialect, catalog)
     columns = reading.read(sqlglot.parse_one(select, dialect=dialect))
+    origin = user
     if user is not None and columns is not None:
         name = user if dialect == "postgres" else user.casefold()
-        found = [unchanged for column, unchanged in columns if column == name]
-        if not found or not all(found):
-            return Unit.COMPUTED
+        origin = _only([origin for column, origin in columns if column == name])
+        if origin is None:
+            return Unit.COMPUTED, None
     mixes = reading.mixes or catalog.redefines(set(re.findall(r"\w+", select.lower())))
-    return Unit.QUERY if mixes else Unit.USER
+    return (Unit.QUERY if mixes else Unit.USER), origin
+
+
+def _only(origins: list[str | None]) -> str | None:
+    """Return the one column that all of these are; None if there is none."""
+    return origins[0] if len(set(origins)) == 1 else None
 
 
 class _Reading:
@@ -128,16 +142,19 @@ class _Reading:
             known = {**known, self._name(cte.args["alias"].this): columns}
         if isinstance(query, exp.Subquery):
             return self._of_query(query.this, known)
+        if isinstance(query, exp.Table):  # in parentheses
+            return self._source(query, known)[1]
         if isinstance(query, exp.Select):
             return self._of_select(query, known)
         if not isinstance(query, exp.SetOperation):
-            return None
+            self.mixes = True
+            return _NO_TELLING
         left, right = (self._of_query(side, known) for side in (query.left, query.right))
         # Columns are matched by position, which a join may change.
         by_position = not query.args.get("by_name") and query.find(exp.Join) is None
         if left and right and len(left) == len(right) and by_position:
             pairs = zip(left, right, strict=True)
-            return [(name, first and second) for (name, first), (_, second) in pairs]
+            return [(name, _only([first, second])) for (name, first), (_, second) in pairs]
         return None if left is None and right is None else _NO_TELLING
 
     def _of_select(self, select: _Node, known: Mapping[str, _Columns]) -> _Columns:
@@ -152,7 +169,7 @@ class _Reading:
                 name = self._name(node.this)
                 of_this_query = name in aliases and not _SYSTEM_COLUMNS.fullmatch(name)
                 self.mixes = self.mixes or not (of_this_query or self._found(node, sources))
-        columns: list[tuple[str, bool]] = []
+        columns: list[tuple[str, str | None]] = []
         for shown in select.expressions:
             if shown.is_star:
                 starred = self._of_star(shown, sources)
@@ -163,34 +180,41 @@ class _Reading:
             name = shown.args.get("alias") or shown.this
             found = self._found(shown.unalias(), sources)
             named = isinstance(name, exp.Identifier)
-            columns.append((self._name(name) if named else "", bool(found) and all(found)))
+            columns.append((self._name(name) if named else "", _only(found)))
         return columns
 
     def _sources(
         self, select: _Node, known: Mapping[str, _Columns]
     ) -> Iterator[tuple[str, _Columns]]:
         """Yield what stands in FROM: what it is called, and its columns."""
-        from sqlglot import exp
-
         first = _argument(select, "from")
         joins = select.args.get("joins") or []
-        for source in [part.this for part in (first, *joins) if part is not None]:
-            called = self._name(source.args["alias"].this) if source.alias else ""
-            columns: _Columns = None
-            if isinstance(source, exp.Subquery):
-                columns = self._of_query(source, known)
-            elif isinstance(source, exp.Table) and source.name:
-                name = self._name(source.this)
-                called = called or name
-                if name in known and not source.db:
-                    columns = known[name]
-                elif relation := self._relation(source):
-                    self.mixes = self.mixes or not relation.stored
-                    folded = self._dialect != "postgres"
-                    columns = [(c.casefold() if folded else c, True) for c in relation.columns]
-                else:
-                    self.mixes = True
-            yield called, self._renamed(source, columns)
+        for part in (first, *joins):
+            if part is not None:
+                yield self._source(part.this, known)
+
+    def _source(self, source: _Node, known: Mapping[str, _Columns]) -> tuple[str, _Columns]:
+        from sqlglot import exp
+
+        called = self._name(source.args["alias"].this) if source.alias else ""
+        columns: _Columns = None
+        if isinstance(source, exp.Subquery):
+            columns = self._of_query(source, known)
+        elif isinstance(source, exp.Table) and source.name:
+            name = self._name(source.this)
+            called = called or name
+            if name in known and not source.db:
+                columns = known[name]
+            elif relation := self._relation(source):
+                self.mixes = self.mixes or not relation.stored
+                folded = self._dialect != "postgres"
+                names = [column.casefold() if folded else column for column in relation.columns]
+                columns = [(column, column) for column in names]
+            else:
+                self.mixes = True
+        else:
+            self.mixes = True
+        return called, self._renamed(source, columns)
 
     def _renamed(self, source: _Node, columns: _Columns) -> _Columns:
         """Return columns under the names that ``AS t(a, b)`` gives to the first of them."""
@@ -201,11 +225,11 @@ class _Reading:
         if columns is None:
             return _NO_TELLING if names else None
         return [
-            (name, unchanged) for name, (_, unchanged) in zip(names, columns, strict=False)
+            (name, origin) for name, (_, origin) in zip(names, columns, strict=False)
         ] + columns[len(names) :]
 
-    def _found(self, column: _Node, sources: list[tuple[str, _Columns]]) -> list[bool]:
-        """Return for each column that may be meant whether it is unchanged; none if none is."""
+    def _found(self, column: _Node, sources: list[tuple[str, _Columns]]) -> list[str | None]:
+        """Return the origin of each column that may be meant; an empty list if there is none."""
         from sqlglot import exp
 
         if not isinstance(column, exp.Column):
@@ -214,21 +238,21 @@ class _Reading:
         bare = self._dialect == "postgres" and not table and not column.this.args.get("quoted")
         if bare and _KEYWORDS.fullmatch(name):
             return []
-        found = []
+        found: list[str | None] = []
         for called, columns in sources:
             if table and called != self._name(table):
                 continue
             if columns is None:
-                found += [True] * (not _SYSTEM_COLUMNS.fullmatch(name))
+                found += [name] * (not _SYSTEM_COLUMNS.fullmatch(name))
             else:
-                found += [unchanged for known, unchanged in columns if known == name]
+                found += [origin for known, origin in columns if known == name]
         return found
 
     def _of_star(self, star: _Node, sources: list[tuple[str, _Columns]]) -> _Columns:
         from sqlglot import exp
 
         table = star.args.get("table")
-        columns: list[tuple[str, bool]] = []
+        columns: list[tuple[str, str | None]] = []
         for called, of_source in sources:
             if table and called != self._name(table):
                 continue
@@ -241,7 +265,7 @@ class _Reading:
         gone = {self._name(column) for column in _argument(changes, "except") or ()}
         new = {self._name(alias.args["alias"]) for alias in changes.args.get("replace") or ()}
         return [
-            (name, unchanged and name not in new) for name, unchanged in columns if name not in gone
+            (name, None if name in new else origin) for name, origin in columns if name not in gone
         ]
 
 

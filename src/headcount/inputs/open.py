@@ -9,7 +9,12 @@ from typing import Any, TypeAlias
 from headcount.engines import Engine, Session, duckdb, engine_for, module_of
 from headcount.engines.guard import opening
 from headcount.errors import SettingsError, SourceError
-from headcount.inputs.catalogs import PostgresCatalog, is_stored_by_spark
+from headcount.inputs.catalogs import (
+    DuckDBCatalog,
+    PostgresCatalog,
+    SQLiteCatalog,
+    is_stored_by_spark,
+)
 from headcount.inputs.databases import Database
 from headcount.inputs.files import matching, stored_schemas
 from headcount.inputs.lineage import unit_of_query
@@ -35,11 +40,18 @@ class Events:
         table: an Ibis table expression.
         engine: what runs it.
         unit: what the guarantee of a release from it is about.
+        origin: what the user column is called in the table or view that it is a column of, if SQL
+            gave it another name; None if it has no other, or is computed.
     """
 
     table: Any
     engine: Engine
     unit: Unit = Unit.USER
+    origin: str | None = None
+
+    def counted_by(self, user: str) -> str:
+        """Return what identifies the users who are counted, whatever the SQL calls it."""
+        return f"{user} (computed)" if self.unit is Unit.COMPUTED else self.origin or user
 
 
 @dataclass(frozen=True)
@@ -95,8 +107,8 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
             raise SettingsError("an engine is chosen for files; a server has its own")
         select = _checked(request.sql, "postgres")
         table, backend = open_server(session, name, request.table, select, request.spark_conf)
-        unit = _unit_on_server(backend, request, select)
-        return Events(table, engine_for(backend, session), unit)
+        unit, origin = _unit_on_server(backend, request, select)
+        return Events(table, engine_for(backend, session), unit, origin)
     if request.engine == "spark":
         if request.sql is not None:
             raise SourceError("SQL goes with a database; give Spark a path or a table")
@@ -134,25 +146,52 @@ def _open_name(session: Session, name: str, request: Request) -> Events:
     select = _checked(request.sql, kind)
     database = Database(session, kind, paths[0])
     if select is not None:
-        unit = unit_of_query(select, kind, request.user, database.catalog)
+        unit, origin = unit_of_query(select, kind, request.user, database.catalog)
         table = database.query(select)
     else:
         table, stored = database.table(request.table)
-        unit = Unit.USER if stored else Unit.VIEW
-    return Events(table, engine_for(database.backend, session), unit)
+        unit, origin = (Unit.USER if stored else Unit.VIEW), request.user
+    return Events(table, engine_for(database.backend, session), unit, origin)
 
 
 def _checked(sql: str | None, dialect: str) -> str | None:
     return None if sql is None else single_select(sql, dialect)
 
 
-def _unit_on_server(backend: Any, request: Request, select: str | None) -> Unit:  # noqa: ANN401
+def _unit_on_server(
+    backend: Any,  # noqa: ANN401
+    request: Request,
+    select: str | None,
+) -> tuple[Unit, str | None]:
     if backend.name != "postgres":
         stored = is_stored_by_spark(backend, request.table)
     elif select is not None:
         return unit_of_query(select, "postgres", request.user, PostgresCatalog(backend.con))
     else:
         stored = PostgresCatalog(backend.con).is_stored(request.table)
+    return (Unit.USER if stored else Unit.VIEW), request.user
+
+
+def _unit_of_ibis(source: Any, backend: Any) -> Unit:  # noqa: ANN401 (Ibis has no types)
+    """Return what a guarantee about an Ibis table is about: its rows, if a database stores it."""
+    import ibis.expr.operations as ops
+
+    op = source.op()
+    if type(op) is not ops.DatabaseTable:
+        return Unit.EXPRESSION
+    schema = op.namespace.database
+    match backend.name:
+        case "duckdb":
+            relation = DuckDBCatalog(backend.con).relation(schema, op.name)
+        case "sqlite":
+            relation = SQLiteCatalog(backend.con).relation(schema, op.name)
+        case "postgres":
+            relation = PostgresCatalog(backend.con).relation(schema, op.name)
+        case _:
+            relation = None
+    stored = relation is not None and relation.stored
+    if backend.name == "pyspark":
+        stored = is_stored_by_spark(backend, ".".join(filter(None, (schema, op.name))))
     return Unit.USER if stored else Unit.VIEW
 
 
@@ -168,8 +207,8 @@ def _open_table(session: Session, source: TableLike, request: Request) -> Events
     if isinstance(source, ibis.Table):
         backend = opening(source.get_backend, "this Ibis table has no backend")
         engine = engine_for(backend, session)
-        unit = Unit.USER if isinstance(source.op(), ops.PhysicalTable) else Unit.EXPRESSION
-        return Events(engine.typed(source), engine, unit)
+        unit = _unit_of_ibis(source, backend)
+        return Events(engine.typed(source), engine, unit, request.user)
     if type(source).__module__.startswith("pyspark."):
         table, backend = module_of("spark").read_frame(source)
         return Events(table, engine_for(backend, session))

@@ -184,12 +184,12 @@ class Books:
     def may_count_by(self, dataset: str, user: str | None) -> None:
         """Refuse a release in which "one user" means something else than in those before."""
         unit = self.unit(dataset)
-        if user is not None and unit is not None and user != unit:
+        if user is not None and unit is not None and user.casefold() != unit.casefold():
             raise LedgerError(
                 f"the budget of {dataset!r} protects one value of the column {unit!r}, and this "
-                f"release counts by {user!r}: one budget cannot protect both. Count by {unit!r} "
-                "(SQL can rename a column), or give the data counted by the other column a dataset "
-                "and a budget of its own"
+                f"release counts by {user!r}: one budget cannot protect both. Count by {unit!r}, "
+                "unchanged, or give what is counted by the other column a dataset and a budget of "
+                "its own"
             )
 
     def may_reserve(self, dataset: str, actor: str, cost: Cost) -> None:
@@ -263,6 +263,9 @@ class Books:
                 if reservation.dataset != dataset:
                     raise LedgerError("a release was charged to a dataset that it is not of")
                 del self._open[reservation.number]
+                if (user := facts.get("counted_by")) is not None:
+                    self.may_count_by(dataset, user)
+                    self._counted_by.setdefault(dataset, {})[reservation.number] = user
                 whose = reservation.dataset, reservation.actor
                 self._spent[whose] = self._spent.get(whose, Cost()) + spent
             case Kind.RETURN:
@@ -276,7 +279,9 @@ def _cost(facts: Mapping[str, Any]) -> Cost:
 
 
 def _user(facts: Mapping[str, Any]) -> str | None:
-    user = facts.get("asked", {}).get("user")
+    """Return what a release counts by, if that is known before its source is opened."""
+    older = facts.get("asked", {}).get("user")
+    user = facts.get("counted_by", older)
     return None if user is None else str(user)
 
 

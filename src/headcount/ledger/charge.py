@@ -49,6 +49,7 @@ class Charge:
         self._asked = asked
         self._known_by: str | None = None
         self._reservation: Reservation | None = None
+        self._counted_by: str | None = None
 
     def answer(
         self, source: object, engine: str | None, conf: Mapping[str, str], *, again: bool
@@ -82,10 +83,22 @@ class Charge:
         )
         return release
 
-    def reserve(self) -> None:
-        """Set the most that the release can cost aside, or refuse it."""
+    def reserve(self, counted_by: str | None) -> None:
+        """Set the most that the release can cost aside, or refuse it.
+
+        Args:
+            counted_by: the column that identifies the users, if no SQL may have renamed it.
+        """
         if self._ledger is not None:
-            self._reservation = self._ledger.reserve(self._dataset, self._budget, self._asked)
+            self._reservation = self._ledger.reserve(
+                self._dataset, self._budget, self._asked, counted_by
+            )
+
+    def ensure_counted_by(self, column: str) -> None:
+        """Refuse a release that turns out to count other users than those of before."""
+        self._counted_by = column
+        if self._ledger is not None:
+            self._ledger.books().may_count_by(self._dataset, column)
 
     @contextmanager
     def returned_if_it_fails(self) -> Iterator[None]:
@@ -99,6 +112,39 @@ class Charge:
             raise
 
     @contextmanager
+    def while_reading(self, *, chosen_rows: bool) -> Iterator[None]:
+        """Return the reservation if reading fails, unless the asker could choose when it does.
+
+        In SQL, or in a view or an expression, whether a row is an error can be made to depend on
+        what anybody's row says, and a failure can be seen: free, it would answer any question about
+        one person. So it costs what was reserved. Ctrl-C does not depend on any row.
+        """
+        if not chosen_rows:
+            with self.returned_if_it_fails():
+                yield
+            return
+        try:
+            yield
+        except Exception as error:
+            if self._ledger is not None and self._reservation is not None:
+                error.add_note(f"The query failed while it read rows. {self._stays()}")
+                self._ledger.tell(
+                    "The query failed while it read rows, which a single row can make it do. "
+                    + self._stays()
+                )
+            raise
+        except BaseException:
+            with self.returned_if_it_fails():
+                raise
+
+    def _stays(self) -> str:
+        assert self._reservation is not None  # noqa: S101 (asked for only then)
+        return (
+            f"What was reserved for it (entry {self._reservation.number} of the ledger) counts as "
+            "spent, until the owner of the budget decides otherwise (headcount ledger return)."
+        )
+
+    @contextmanager
     def spent_if_it_fails(self) -> Iterator[None]:
         """Say that the reservation counts as spent if what is done here fails."""
         try:
@@ -106,19 +152,15 @@ class Charge:
         except BaseException as error:
             if self._ledger is None or self._reservation is None:
                 raise
-            stays = (
-                f"What was reserved for it (entry {self._reservation.number} of the ledger) counts "
-                "as spent, until the owner of the budget decides otherwise (headcount ledger "
-                "return)."
-            )
             if isinstance(error, LedgerUnavailableError):
-                raise LedgerUnavailableError(f"{error}. Nothing was released. {stays}") from None
-            self._ledger.tell(f"The run ended while noise was drawn. {stays}")
+                says = f"{error}. Nothing was released. {self._stays()}"
+                raise LedgerUnavailableError(says) from None
+            self._ledger.tell(f"The run ended while noise was drawn. {self._stays()}")
             raise
 
     def settled(self, release: Release) -> Release:
         """Charge what the release did cost; return it once that is on disk."""
         if self._ledger is not None and self._reservation is not None:
-            left = self._ledger.settle(self._reservation, release, self._known_by)
+            left = self._ledger.settle(self._reservation, release, self._known_by, self._counted_by)
             self._ledger.tell(f"Charged to {self._dataset!r}, which has {shown(left)} left.")
         return release

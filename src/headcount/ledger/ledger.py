@@ -161,13 +161,27 @@ class Ledger:
 
     # --- what a release does --------------------------------------------------------------------
 
-    def reserve(self, dataset: str, budget: Budget, asked: Asked) -> Reservation:
-        """Set the most that a release can cost aside, durably, or refuse."""
+    def reserve(
+        self, dataset: str, budget: Budget, asked: Asked, counted_by: str | None = None
+    ) -> Reservation:
+        """Set the most that a release can cost aside, durably, or refuse.
+
+        Args:
+            dataset: whose budget it is.
+            budget: what the release may spend.
+            asked: the question, as it is written down.
+            counted_by: the column that identifies the users, if that is known already.
+        """
         cost, identity = charge_of(budget), random_identity()
         with self._writing() as (books, write):
             ensure_affordable(books, dataset, self.actor, budget)
             number = write(
-                Kind.RESERVE, dataset, asked=dict(asked), identity=identity, **_cost_facts(cost)
+                Kind.RESERVE,
+                dataset,
+                asked=dict(asked),
+                counted_by=counted_by,
+                identity=identity,
+                **_cost_facts(cost),
             )
             write.transaction.make_room(identity)
         return Reservation(number, dataset, self.actor, cost, identity)
@@ -180,22 +194,40 @@ class Ledger:
             write(Kind.RETURN, reservation.dataset, reservation=number, reason=_reason(reason))
             write.transaction.free_room(reservation.identity)
 
-    def settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
+    def settle(
+        self,
+        reservation: Reservation,
+        release: Release,
+        known_by: str | None,
+        counted_by: str | None = None,
+    ) -> Cost:
         """Charge what a release did cost and keep it, at once; only then may anybody see it.
 
         Returns what is left of the dataset's budget, with δ as the total was given.
+
+        Args:
+            reservation: what was set aside for it.
+            release: the release.
+            known_by: what its question is known by.
+            counted_by: the column that identified the users.
 
         Raises:
             LedgerUnavailableError: it is not charged, and what was reserved stays reserved.
         """
         try:
-            return self._settle(reservation, release, known_by)
+            return self._settle(reservation, release, known_by, counted_by)
         except LedgerFullError:  # here is the room that was made sure of
             with self._patient_store.transaction(writes=True) as transaction:
                 transaction.free_room(reservation.identity)
-            return self._settle(reservation, release, known_by)
+            return self._settle(reservation, release, known_by, counted_by)
 
-    def _settle(self, reservation: Reservation, release: Release, known_by: str | None) -> Cost:
+    def _settle(
+        self,
+        reservation: Reservation,
+        release: Release,
+        known_by: str | None,
+        counted_by: str | None,
+    ) -> Cost:
         release.guarantee.require_private()
         spent = reservation.cost
         if release.guarantee.method in _PAY_WHAT_THEY_GET:
@@ -208,6 +240,7 @@ class Ledger:
                 reservation=reservation.number,
                 release=fingerprint(release.table),
                 question=known_by,
+                counted_by=counted_by,
                 **release.guarantee.to_dict(),
                 **_cost_facts(spent),
             )

@@ -41,7 +41,7 @@ def source_key(source: object) -> object:
     """Return what tells a source from others: where it is, never what is in it.
 
     It has all of an address but its secrets, with what the environment adds to it, and of files the
-    path or pattern.
+    path or pattern. None for an address of which more may be secret than can be told.
     """
     if not isinstance(source, str | os.PathLike):
         return public_name(source)
@@ -51,7 +51,7 @@ def source_key(source: object) -> object:
         return printable(str(as_path(name).absolute()))
     if address[1] in _POSTGRES:
         return without_secrets(_effective_parameters(name))
-    return public_name(source)
+    return name if public_name(source) == name else None
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:

@@ -38,7 +38,8 @@ def question(dataset: str, asked: Asked, source: object, read_with: object) -> s
     file or when it was changed: whether a question is answered at no cost can be seen. That the
     data is the same is for its owner to say, with a version.
     """
-    if asked.get("data_version") is None:
+    place = source_key(source)
+    if asked.get("data_version") is None or place is None:
         return None
-    known = {**asked, "source": source_key(source), "dataset": dataset, "read with": read_with}
+    known = {**asked, "source": place, "dataset": dataset, "read with": read_with}
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()

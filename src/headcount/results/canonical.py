@@ -68,9 +68,11 @@ def account_of(table: "pa.Table") -> dict[str, Any]:
 
 def fingerprint(table: "pa.Table") -> str:
     """Return what a release is known by: a hash of all that is published of it."""
-    names = table.column_names
+    names, account = table.column_names, account_of(table)
+    if len(set(names)) < len(names) or "items" in account:
+        raise ValueError("a release has each column, and its items, once")
     items = [dict(zip(names, row, strict=True)) for row in plain_rows(table)]
-    return fingerprint_of_document({**account_of(table), "items": items})
+    return fingerprint_of_document({**account, "items": items})
 
 
 def fingerprint_of_document(document: Mapping[str, Any]) -> str:
