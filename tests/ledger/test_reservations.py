@@ -93,8 +93,8 @@ def database(tmp_path):
     path = tmp_path / "shop.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            "CREATE TABLE events AS SELECT range AS person, range % 1500 AS session, 'tea' AS item, "
-            "range = 17 AS ill FROM range(3000)"
+            "CREATE TABLE events AS SELECT range AS person, range % 1500 AS session, "
+            "'tea' AS item, range = 17 AS ill FROM range(3000)"
         )
     return path
 
