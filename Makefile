@@ -4,14 +4,20 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+OLDEST := tests/privacy tests/engines tests/inputs tests/test_dependencies.py
 
-.PHONY: demo test audit mutants lint bench bench-engines kill-ledger paper paper-quick yield install clean
+.PHONY: demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
+	yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2
+
+# With the oldest versions that are allowed: what reads data, counts and draws noise.
+test-oldest: .venv-oldest/installed
+	.venv-oldest/bin/python -m pytest -n 2 $(OLDEST)
 
 audit: .venv/installed-dev
 	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=1000 \
@@ -62,9 +68,16 @@ install: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test --group lint
 	touch $@ .venv/installed
 
+.venv-oldest/installed: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-oldest/bin/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test \
+		--constraint tests/oldest.txt
+	touch $@
+
 .venv/installed-experiments: .venv/installed
 	$(BIN)/python -m pip install --quiet --group experiments
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def make_events() -> pa.Table:
     pairs = [(f"u{n}", item) for item, users in USERS.items() for n in range(users)]
     pairs += [(CANARY_USER, CANARY_ITEM), (CANARY_USER, "bread")]
     return pa.table({"uid": [user for user, _ in pairs], "item": [item for _, item in pairs]})
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_seen(monkeypatch):
+    """Let tests see what a session hides: what headcount itself uses must not be deprecated."""
+    monkeypatch.setattr("headcount.engines.session.without_warnings", nullcontext)
 
 
 @pytest.fixture(scope="session")

@@ -378,7 +378,7 @@ def test_ibis_tables_and_expressions():
         ("SELECT U AS u, i FROM t", "u"),
         ("SELECT i AS u, u AS i FROM t", "i"),
         ("SELECT day AS u, i FROM t", "day"),
-        ("WITH x(a, b) AS (SELECT i, u FROM t) SELECT b AS u, a AS i FROM x", "u"),
+        ("WITH x AS (SELECT i AS a, u AS b FROM t) SELECT b AS u, a AS i FROM x", "u"),
         ("SELECT u, i FROM t UNION ALL SELECT u, i FROM s", "u"),
         ("SELECT x.u, x.i FROM (SELECT i AS u, u AS i FROM t) AS x", "i"),
         ("SELECT i AS u, day AS i FROM t UNION ALL SELECT day, i FROM t", None),

@@ -26,7 +26,8 @@ from headcount.cli.plan import plan
 from headcount.cli.release import release
 from headcount.cli.stderr import say
 from headcount.cli.verify import verify
-from headcount.errors import HeadcountError
+from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
+from headcount.errors import EngineError, HeadcountError
 
 UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
 
@@ -102,6 +103,9 @@ def _exit_code(error: BaseException) -> int:
             return 128 + signal.SIGINT
         case SystemExit():  # click's answer when nobody reads its help any more
             return 128 + signal.SIGPIPE
+        case _ if is_out_of_memory(error):
+            _say(f"there is too little memory; {MORE_MEMORY}")
+            return EngineError.exit_code
         case _:
             # The message or the traceback may quote data, so neither is shown unasked.
             _say(

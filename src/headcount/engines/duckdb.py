@@ -71,11 +71,12 @@ def with_true_types(
     backend._run_pre_execute_hooks(table)
     select = str(backend.compile(table))
     held = backend.con.sql(f"SELECT * FROM ({select}) LIMIT 0").to_arrow_table().schema  # noqa: S608
+    nulls = set.intersection(*map(_without_type, stored)) if stored else set()
     chosen = []
     for name, raw, *_ in backend.con.execute(f"DESCRIBE {select}").fetchall():
         quoted, place = '"' + name.replace('"', '""') + '"', held.get_field_index(name)
         # DuckDB before 1.4 takes a column of no type in a file for one of numbers.
-        nothing = all(_type_in(s, name) == pa.null() for s in stored) if stored else raw == _NO_TYPE
+        nothing = name in nulls if stored else raw == _NO_TYPE
         if nothing or (raw in _AS_TEXT and not stored):  # the zone of all times in files is UTC
             types[name] = ibis.dtype("string")
             held = held.set(place, pa.field(name, pa.string()))
@@ -91,8 +92,10 @@ def with_true_types(
     return ops.SQLQueryResult(select, ibis.schema(types), backend).to_expr()
 
 
-def _type_in(schema: "pa.Schema", name: str) -> "pa.DataType | None":
-    return schema.field(name).type if name in schema.names else None
+def _without_type(schema: "pa.Schema") -> set[str]:
+    from pyarrow import types as of
+
+    return {field.name for field in schema if of.is_null(field.type)}
 
 
 class DuckDB(Engine):

@@ -34,8 +34,17 @@ _DATA_FAULTS = {
 }
 # Failures to understand a query: the message is about names, types and the query's own text.
 _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
-_OUT_OF_MEMORY = ("OutOfMemoryException", "MemoryError")
-_MORE_MEMORY = ": the engine ran out of memory; give it more with --memory"
+# What is said where memory is too little to load a library or to start a thread. Only errors that
+# quote no data are looked at for it.
+_NO_MEMORY = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "can't start new thread",
+    "resource temporarily unavailable",
+)
+_PLAIN = (Exception, RuntimeError)
+#: What to do where memory runs out.
+MORE_MEMORY = "give it more with --memory, if there is more, or free some"
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
 #: What an error says of data that cannot be read, if nothing more is known of its form.
@@ -56,6 +65,21 @@ def running(action: Callable[[], _Result], says: str, expected: str = ANY_FORM) 
         expected: how an error goes on if the data is at fault; what form it should have.
     """
     return _guarded(action, lambda error: _without_data(error, says, expected))
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error came of too little memory, in whatever phase and whoever noticed it."""
+    if error is None:
+        return False
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return True
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_NOMEM":
+        return True
+    # OpenDP says that it cannot be loaded with a plain Exception.
+    quotes_nothing = isinstance(error, ImportError | OSError) or type(error) in _PLAIN
+    if quotes_nothing and any(sign in str(error).lower() for sign in _NO_MEMORY):
+        return True
+    return is_out_of_memory(error.__cause__ or error.__context__)
 
 
 def interruptibly(action: Callable[[], _Result], interrupt: Callable[[], None]) -> _Result:
@@ -102,8 +126,8 @@ def _is_interrupt(error: BaseException) -> bool:
 
 def _of_schema(error: BaseException, says: str) -> HeadcountError:
     kind = type(error).__name__
-    if kind in _OUT_OF_MEMORY:
-        return EngineError(f"{says}{_MORE_MEMORY}")
+    if is_out_of_memory(error):
+        return EngineError(f"{says}: the engine ran out of memory; {MORE_MEMORY}")
     if kind in _SCHEMA_FAULTS:
         return SourceError(f"{says}: {str(error).splitlines()[0]}")
     if kind in _DATA_FAULTS:
@@ -115,11 +139,11 @@ def _of_schema(error: BaseException, says: str) -> HeadcountError:
 
 def _without_data(error: BaseException, says: str, expected: str) -> HeadcountError:
     kind = type(error).__name__
-    if kind in _OUT_OF_MEMORY:
-        return EngineError(f"{says}{_MORE_MEMORY}")
+    if is_out_of_memory(error):
+        return EngineError(f"{says}: the engine ran out of memory; {MORE_MEMORY}")
     if kind in ("IOException", "OSError") and any(w in str(error).lower() for w in _OUT_OF_SPACE):
         return EngineError(f"{says}: there is no space left for temporary files")
-    if getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_NOMEM"):
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
         return EngineError(f"{says}: there is no space left for temporary files")
     if kind in _DATA_FAULTS or type(error).__module__ == "sqlite3":
         return SourceError(f"{says}: {expected}")

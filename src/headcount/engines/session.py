@@ -1,9 +1,12 @@
 """What a release holds open while it reads, and lets go of whatever happens."""
 
 import re
+import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -11,6 +14,50 @@ from typing import Self
 from headcount.errors import EngineError, SettingsError
 
 DEFAULT_MEMORY = "3GB"
+
+
+# What the libraries take of a process's addresses before they read anything. With less, some of
+# them end the process while they are loaded, and what they leave in the folder stays there.
+_LEAST_ADDRESSES = 3 * 2**29
+
+
+def _check_addresses() -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if resource.RLIM_INFINITY != most < _LEAST_ADDRESSES:
+        raise EngineError(
+            "the memory of this process is limited to less than its libraries take; "
+            f"allow it {_LEAST_ADDRESSES / 2**30:g} GB and more (ulimit -v)"
+        )
+
+
+_lock = threading.Lock()
+_unwarned: "list[warnings.catch_warnings[None]]" = []  # one for each session, of any thread
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Keep what libraries warn of from being shown, or raised as errors with ``-W error``.
+
+    Engines and Ibis warn of one another's changes, which nobody who asks for a release can act
+    upon. What Python does with warnings is the same for all threads: the first to come here
+    changes it, and the last to leave changes it back.
+    """
+    with _lock:
+        _unwarned.append(warnings.catch_warnings())
+        if len(_unwarned) == 1:
+            _unwarned[0].__enter__()
+            warnings.simplefilter("ignore")
+    try:
+        yield
+    finally:
+        with _lock:
+            if len(_unwarned) == 1:
+                _unwarned[0].__exit__(None, None, None)
+            _unwarned.pop()
 
 
 class Session:
@@ -33,11 +80,13 @@ class Session:
         self._open.callback(action)
 
     def __enter__(self) -> Self:
+        _check_addresses()
         try:
             folder = tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
         except OSError as error:
             raise EngineError(f"there is no folder for temporary files: {error.strerror}") from None
         self.folder = Path(self._open.enter_context(folder))
+        self._open.enter_context(without_warnings())
         return self
 
     def __exit__(

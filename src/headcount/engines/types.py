@@ -28,11 +28,11 @@ def refuse_cuts(
         columns: those that are asked for; all if not given.
         by: what reads or keeps them.
     """
+    kinds = dict(zip(held.names, held.types, strict=True))
     for field in stored:
-        if field.name not in held.names or (columns is not None and field.name not in columns):
-            continue
-        kind = held.field(field.name).type
-        if _cuts(field.type, kind):
+        kind = kinds.get(field.name)
+        asked = columns is None or field.name in columns
+        if asked and kind is not None and _cuts(field.type, kind):
             raise SourceError(
                 f"column {field.name!r} is stored as {field.type}, which {by} would cut to {kind}; "
                 "write it as that type, or as text, where the file or the table is made"

@@ -1,0 +1,67 @@
+"""A release in a notebook: in a real kernel, which DuckDB knows to be one."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.engines.conftest import needs
+
+# As if it were not installed.
+WITHOUT_WIDGETS = "import sys\nsys.modules['ipywidgets'] = None"
+WITH_WIDGETS = "import ipywidgets"
+RELEASE = """
+import pyarrow as pa
+import headcount
+
+people = [f"u{n}" for n in range(99)]
+events = pa.table({"who": people, "what": ["x"] * 99})
+for method in ("auto", "pcr", "rationed"):
+    ours = headcount.release(
+        events, user="who", item="what", budget=headcount.Budget(rho=20.0), method=method
+    )
+    print(ours.table["what"].to_pylist())
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """Run cells in a kernel of this Python; return what is shown below each."""
+    nbclient, nbformat = needs("nbclient"), needs("nbformat")
+    needs("ipykernel")
+    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
+    # A kernel is a process of its own: it takes the modules that the tests take.
+    source = Path(__file__).parents[1] / "src"
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(source), os.environ.get("PYTHONPATH", "")])
+    )
+
+    def run(*cells):
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+        return [cell.outputs for cell in book.cells]
+
+    return run
+
+
+@pytest.mark.parametrize("first", [WITHOUT_WIDGETS, WITH_WIDGETS], ids=["without", "with"])
+def test_a_release_in_a_notebook(notebook, first):
+    if first == WITH_WIDGETS:
+        needs("ipywidgets")
+    _, shown = notebook(first, RELEASE)
+    assert {output.output_type for output in shown} == {"stream"}  # and no bar of DuckDB's
+    assert "".join(output.text for output in shown) == "['x']\n" * 3
+
+
+def test_the_kernel_is_one_to_duckdb(notebook):
+    """Or the tests above would show nothing."""
+    ask = """
+import duckdb
+try:
+    duckdb.connect().execute("SET enable_progress_bar = false")
+except duckdb.InvalidInputException:
+    print("refused")
+"""
+    _, shown = notebook(WITHOUT_WIDGETS, ask)
+    assert [output.text for output in shown] == ["refused\n"]
