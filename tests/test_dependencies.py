@@ -63,5 +63,5 @@ def test_ci_runs_with_the_newest_and_the_oldest():
     steps = (ROOT / ".ci" / "run").read_text().split("\n")
     assert {"make test", "make test-oldest"} <= set(steps)
     rule = re.search(r"^OLDEST := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert {"tests/privacy", "tests/engines", "tests/sources"} <= set(rule[1].split())
+    assert {"tests/privacy", "tests/engines", "tests/inputs"} <= set(rule[1].split())
     assert all((ROOT / name).exists() for name in rule[1].split())
