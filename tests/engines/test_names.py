@@ -38,7 +38,9 @@ def engine(request):
 
 @pytest.mark.parametrize("inner", [".", "u=1", "ev[12]"])
 def test_a_name_is_that_file(engine, folder, inner):
-    names = NAMES if inner == "." or engine != "spark" else ["ev[12]", "ev*"]
+    # Spark takes a second for each.
+    some = ["ev[12]", "ev*"] if inner != "." else [name for name in NAMES if name.startswith("ev")]
+    names = some if engine == "spark" else NAMES
     for name in names:
         if engine == "duckdb" and "[" in inner and "\\" in name:
             continue  # DuckDB, which takes either sign or the other for itself, finds no such file
