@@ -250,8 +250,9 @@ def test_far_values_are_no_error_whatever_their_rank(engine, name, on_engine):
         users = [f"u{n}" for n in range(90)]
         table = pa.table({"who": [*users, "u1"], "what": pa.array([most] * 90 + [least], kind)})
         found = released(on_engine(engine, table), candidates=1)
-        # Polars reads what is no time of day as NULL.
-        assert len(found) == (0 if (engine, name, most) == ("polars", "time of day", far) else 1)
+        # Polars reads what is no time of day as NULL, since 2.0.
+        read_as_null = (engine, name, most) == ("polars", "time of day", far)
+        assert len(found) == (0 if read_as_null and polars.__version__ >= "2" else 1)
 
 
 def test_a_panic_of_rust_is_an_error_without_its_message():

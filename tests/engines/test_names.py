@@ -38,7 +38,9 @@ def engine(request):
 
 @pytest.mark.parametrize("inner", [".", "u=1", "ev[12]"])
 def test_a_name_is_that_file(engine, folder, inner):
-    names = NAMES if inner == "." or engine != "spark" else ["ev[12]", "ev*"]
+    # Spark takes a second for each.
+    some = ["ev[12]", "ev*"] if inner != "." else [name for name in NAMES if name.startswith("ev")]
+    names = some if engine == "spark" else NAMES
     for name in names:
         if engine == "duckdb" and "[" in inner and "\\" in name:
             continue  # DuckDB, which takes either sign or the other for itself, finds no such file
@@ -57,7 +59,7 @@ def test_a_name_that_is_hidden_from_an_engine_is_that_file_or_refused(engine, fo
 def test_a_pattern_is_the_files_that_it_matches(engine, folder):
     """Which are names then: `ev[12]` is among them, and is not asked for as a pattern again."""
     matched = {f"ev1 {name}": 2 for name in ("ev1", "ev2", "ev*", "ev?")}
-    assert counts(f"{folder}/ev1/?v?.parquet", engine=engine) == matched
+    assert counts(f"{folder}/ev1/[e]v?.parquet", engine=engine) == matched
     assert counts(f"{folder}/ev[[]*/ev[[]12].parquet", engine=engine) == {"ev[12] ev[12]": 2}
 
 

@@ -26,6 +26,7 @@ _DATA_FAULTS = {
     "OSError",
     "OutOfRangeException",
     "OverflowError",
+    "SchemaError",  # Polars', of files that have other types than the first
     "SerializationException",
     "TypeError",
     "TypeMismatchException",
