@@ -5,11 +5,11 @@ Without it, nothing would stand in the way of k̄ items that are as frequent as 
 
 import pyarrow as pa
 import pytest
+from headcount.methods import Method
 
 import headcount
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
-from headcount.methods import Method
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.auto import choice as choosing
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for

@@ -12,9 +12,9 @@ import os
 import numpy as np
 import pyarrow as pa
 import pytest
+from headcount.methods import Method
 
 import headcount
-from headcount.methods import Method
 from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
 from headcount.privacy.randomness import OsEntropy, SeededEntropy

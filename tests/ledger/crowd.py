@@ -18,13 +18,13 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+from headcount.methods import Method
 
 import headcount as hc
 from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.stored import to_bytes
-from headcount.methods import Method
 from headcount.outputs import AtomicFile, render
 from headcount.privacy.randomness import OsEntropy
 from headcount.results.release import build_release

@@ -4,10 +4,10 @@ from contextlib import suppress
 
 import pyarrow as pa
 import pytest
+from headcount.methods import Method
 
 import headcount as hc
 from headcount.engines.duckdb import DuckDB
-from headcount.methods import Method
 from headcount.privacy.randomness import OsEntropy, SeededEntropy
 
 BUDGET = hc.Budget(rho=1, delta=1e-6)
