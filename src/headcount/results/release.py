@@ -7,12 +7,12 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import to_arrow
-from headcount.results.canonical import FORMAT, METADATA_KEY, account_of
 from headcount.errors import MissingExtraError, NotPrivateError
+from headcount.inputs.unit import Unit
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, shown_above
-from headcount.inputs.unit import Unit
+from headcount.results.canonical import FORMAT, METADATA_KEY, account_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -220,7 +220,9 @@ class Release:
         return f"<Release of {len(self)} items: {self.guarantee}>"
 
 
-def build_release(made: "MechanismResult", guarantee: Guarantee, columns: str = "standard") -> Release:
+def build_release(
+    made: "MechanismResult", guarantee: Guarantee, columns: str = "standard"
+) -> Release:
     """Put what a method released into a table, highest counts first.
 
     Everything here is post-processing.

@@ -1,5 +1,7 @@
-"""What a mechanism is: the one shape that the API, the command line, the ledger and the evaluation
-know. Each mechanism is a subclass in a folder of its own; `headcount.privacy.mechanisms` lists them.
+"""What a mechanism is: the one shape that the rest of headcount knows.
+
+Each mechanism is a subclass in a folder of its own, and `headcount.privacy.mechanisms` lists them. The
+API, the command line, the ledger and the evaluation ask what they need to know of this class.
 """
 
 from abc import ABC, abstractmethod
@@ -95,7 +97,7 @@ class Mechanism(ABC):
         """
 
     @classmethod
-    def for_histogram(cls, options: Options, budget: Budget) -> "Mechanism":
+    def for_histogram(cls, options: Options, budget: Budget) -> "Mechanism":  # noqa: ARG003
         """Return what releases from a histogram of distinct users, without the events."""
         raise SettingsError(f"the method {cls.name} needs events, not a histogram of counts")
 

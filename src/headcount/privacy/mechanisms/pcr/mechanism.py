@@ -113,9 +113,9 @@ class PCR(Mechanism):
             "If all items had the same number of users, the budget would be enough for about:\n",
             [(e.users, e.items, e.std_error) for e in expectations(self.settings, self.budget)],
             [
-                "\nReal data has a few large items and many small ones. What the large ones cost is "
-                "small, so\nexpect about as many items as the row of the smallest count that you "
-                "hope to see."
+                "\nReal data has a few large items and many small ones. What the large ones cost "
+                "is small, so\nexpect about as many items as the row of the smallest count that "
+                "you hope to see."
             ],
         )
 
