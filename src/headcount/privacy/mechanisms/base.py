@@ -1,7 +1,7 @@
 """What a mechanism is: the one shape that the rest of headcount knows.
 
-Each mechanism is a subclass in a folder of its own, and `headcount.privacy.mechanisms` lists them. The
-API, the command line, the ledger and the evaluation ask what they need to know of this class.
+Each mechanism is a subclass in a folder of its own, and `headcount.privacy.mechanisms` lists them.
+The API, the command line, the ledger and the evaluation ask this class what they need to know.
 """
 
 from abc import ABC, abstractmethod
