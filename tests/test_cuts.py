@@ -9,11 +9,14 @@ import pytest
 import headcount
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
-from headcount.methods import Method
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.auto import Auto
 from headcount.privacy.mechanisms.auto import choice as choosing
+from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
+from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.randomness import SeededEntropy
+from headcount.views.engine_view import EngineView
 
 K_BAR = 10
 BUDGET = Budget(rho=0.5)
@@ -28,11 +31,12 @@ SETTINGS = {
 def released_from_events(method, items):
     rows = [(user, f"i{item}") for item in range(items) for user in range(USERS)]
     events = pa.table({"who": [user for user, _ in rows], "what": [item for _, item in rows]})
-    how = Method(method, SETTINGS[method], BUDGET)
+    how = PCR(SETTINGS[method], BUDGET)
+    if method == "auto":
+        how = Auto(how, Rationed(how.r, BUDGET))
     with Session() as session:
-        opened = open_source(session, events, Request())
-        run = how.prepare(opened, "who", ["what"], SeededEntropy(1), lambda said: None)
-        return run().items.num_rows
+        view = EngineView(open_source(session, events, Request()), "who", ["what"])
+        return how.prepare(view, SeededEntropy(1), lambda said: None)().items.num_rows
 
 
 def released_from_counts(method, items):

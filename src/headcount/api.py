@@ -11,11 +11,11 @@ from headcount.inputs.unit import Unit
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.names import public_name
-from headcount.methods import Method, Progress
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.mechanisms.pcr.settings import METHODS, ON_HISTOGRAMS
+from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, Progress, mechanism
 from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
 from headcount.results.release import Guarantee, Release, build_release
+from headcount.views.engine_view import EngineView
 from headcount.views.histogram import check_columns, table_of, top_of_histogram
 
 #: What ``--columns`` and ``columns=`` accept.
@@ -39,7 +39,7 @@ def release(
     sql: str | None = None,
     engine: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
-    method: str = METHODS[0],
+    method: str = DEFAULT,
     relative_error: float | None = None,
     candidates: int | None = None,
     max_items_per_user: int | None = None,
@@ -93,13 +93,17 @@ def release(
         EngineError: the engine failed; nothing was released.
         LedgerError: the ledger refused the release or failed; nothing was released.
     """
-    how = Method.of(method, budget, relative_error, candidates, max_items_per_user)
+    _check_budget(budget)
+    options = Options(relative_error, candidates, max_items_per_user)
+    chosen = mechanism(method).of(options, budget)
     _check_columns(columns)
     entropy = _entropy(unsafe_seed)
     items = _listed(item)
     request = Request(table, sql, engine, spark_conf or {}, columns=[user, *items], user=user)
     version = _version(data_version, ledger)
-    asked = _asked(source, how, table=table, sql=sql, user=user, item=items, columns=columns)
+    asked = _asked(
+        source, chosen, budget, table=table, sql=sql, user=user, item=items, columns=columns
+    )
     charge = Charge(
         ledger, dataset, budget, {**asked, "data_version": version}, private=entropy.private
     )
@@ -117,10 +121,11 @@ def release(
             check_columns(events, user, items)
             charge.ensure_counted_by(events.counted_by(user))
             guarantee = Guarantee.of(
-                budget, method=how.name, private=entropy.private, unit=events.unit
+                budget, method=chosen.name, private=entropy.private, unit=events.unit
             )
+            view = EngineView(events, user, items)
         with charge.while_reading(chosen_rows=sql is not None or events.unit is not Unit.USER):
-            run = how.prepare(events, user, items, entropy, progress)
+            run = chosen.prepare(view, entropy, progress)
         with charge.spent_if_it_fails():
             return charge.settled(build_release(run(), guarantee, columns))
 
@@ -132,7 +137,7 @@ def release_counts(
     item: str | Sequence[str] | None = None,
     count: str = "count",
     minimum: int = 1,
-    method: str = METHODS[0],
+    method: str = DEFAULT,
     relative_error: float | None = None,
     candidates: int | None = None,
     columns: str = "standard",
@@ -164,11 +169,8 @@ def release_counts(
         unsafe_seed: as for `release`.
         progress: as for `release`.
     """
-    if method in METHODS and method not in ON_HISTOGRAMS:
-        raise SettingsError(f"the method {method} needs events, not a histogram of counts")
-    if method == "auto":
-        method = "pcr"  # without events there is nothing to choose from
-    how = Method.of(method, budget, relative_error, candidates)
+    _check_budget(budget)
+    chosen = mechanism(method).for_histogram(Options(relative_error, candidates), budget)
     _check_columns(columns)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
         raise SourceError("minimum must be a whole number of at least 1")
@@ -178,9 +180,9 @@ def release_counts(
             "budget protects one kind of user"
         )
     entropy = _entropy(unsafe_seed)
-    asked = _asked(counts, how, minimum=minimum, user=user)
+    asked = _asked(counts, chosen, budget, minimum=minimum, user=user)
     charge = Charge(ledger, dataset, budget, asked, private=entropy.private)
-    guarantee = Guarantee.of(budget, method=how.name, private=entropy.private)
+    guarantee = Guarantee.of(budget, method=chosen.name, private=entropy.private)
     _try_out(entropy)
     charge.reserve(user)
     with charge.returned_if_it_fails(), Session() as session:
@@ -192,17 +194,21 @@ def release_counts(
             item = [column for column in histogram.table.columns if column != count]
         items = _listed(item)
         check_columns(histogram, count, items)
-        top = top_of_histogram(histogram, count, items, minimum, how.settings.k_bar + 1)
+        top = top_of_histogram(histogram, count, items, minimum, chosen.histogram_limit)
     with charge.spent_if_it_fails():
-        made = how.on_histogram(top, minimum - 1, entropy, progress)
+        made = chosen.on_histogram(top, minimum - 1, entropy, progress)
         return charge.settled(build_release(made, guarantee, columns))
 
 
-def _asked(source: object, how: Method, **more: object) -> dict[str, object]:
+def _check_budget(budget: Budget) -> None:
+    if not isinstance(budget, Budget):
+        raise TypeError("budget must be a headcount.Budget")
+
+
+def _asked(source: object, chosen: Mechanism, budget: Budget, **more: object) -> dict[str, object]:
     """Return the question, as a ledger writes it down."""
-    budget = how.budget
     numbers = {"rho": budget.rho, "epsilon": budget.epsilon, "delta": budget.delta}
-    about = {"source": public_name(source), "method": how.name, "settings": how.to_dict()}
+    about = {"source": public_name(source), "method": chosen.name, "settings": chosen.to_dict()}
     return {**about, "budget": numbers, **more}
 
 

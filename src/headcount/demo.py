@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.api import release
-from headcount.methods import Progress
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms import Progress
 from headcount.privacy.randomness import SeededEntropy
 from headcount.results.release import Release
 

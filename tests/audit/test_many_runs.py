@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import headcount
-from headcount.methods import Method
+from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
 from headcount.privacy.randomness import OsEntropy, SeededEntropy
@@ -52,7 +52,7 @@ class Whole:
             return noisy, sigmas, release.guarantee.settings["levels_run"]
         names = pa.table({"what": np.arange(self.items)})
         top = TopCounts(names, pa.chunked_array([np.full(self.items, count)]))
-        method = Method("pcr", self.settings, self.budget)
+        method = PCR(self.settings, self.budget)
         made = method.on_histogram(top, 0, entropy or OsEntropy(), lambda step: None)
         return made.noisy, made.sigmas, made.settings["levels_run"]
 

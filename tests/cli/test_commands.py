@@ -10,8 +10,8 @@ import pytest
 import headcount as hc
 from headcount import demo as made_up
 from headcount.cli import cli
-from headcount.plan import expect, expectations, smallest_item
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.pcr.expectations import expect, expectations, smallest_item
 from headcount.privacy.mechanisms.pcr.schedule import delta_star
 from headcount.privacy.mechanisms.pcr.settings import PRESETS
 

@@ -181,7 +181,7 @@ def test_nothing_is_spent_on_an_output_that_is_refused(headcount, parquet, tmp_p
 def test_a_file_that_appears_during_the_run_is_not_replaced(
     headcount, parquet, tmp_path, monkeypatch, links
 ):
-    import headcount.methods as methods
+    from headcount.privacy.mechanisms.auto import mechanism as methods
 
     output, made = tmp_path / "counts.parquet", methods.release_automatically
 

@@ -120,7 +120,9 @@ def test_an_interrupt_in_a_command(headcount, parquet, tmp_path, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("headcount.methods.release_automatically", interrupted)
+    monkeypatch.setattr(
+        "headcount.privacy.mechanisms.auto.mechanism.release_automatically", interrupted
+    )
     args = ["--user", "uid", "--item", "item", "--rho", "1", "--output", tmp_path / "o.csv"]
     ran = headcount("release", parquet, *args)
     assert (ran.code, ran.out, ran.err) == (130, "", "\nheadcount: interrupted\n")

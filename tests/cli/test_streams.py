@@ -98,7 +98,7 @@ def test_a_fault_of_our_own_shows_no_data(headcount, parquet, monkeypatch):
     def fault(*args, **options):
         raise RuntimeError("canary")
 
-    monkeypatch.setattr("headcount.methods.release_automatically", fault)
+    monkeypatch.setattr("headcount.privacy.mechanisms.auto.mechanism.release_automatically", fault)
     ran = headcount("release", parquet, *COLUMNS)
     assert (ran.code, ran.out) == (1, "")
     assert "unexpected RuntimeError" in ran.err

@@ -26,7 +26,7 @@ def check_counts(call, items):
     with Session() as session:
         events = open_source(session, call["source"], request)
         population = EnginePopulation(events, "who", ["what"])
-        assert population.top_counts(items + 1).counts.to_pylist() == [1] * items
+        assert population.highest_counts(items + 1).counts.to_pylist() == [1] * items
         assert population.sizes([1, items, items + 1]) == [1, 1, 0]
         weights = population.weights(UNIT, items, 1)
         assert len(weights) == items

@@ -34,7 +34,7 @@ def answers(name, source=None, **request):
     with Session() as session:
         events = open_source(session, source or pairs(name), Request(**request))
         population = EnginePopulation(events, "who", [name])
-        top = population.top_counts(3)
+        top = population.highest_counts(3)
         # Of users with 7 items nothing counts, and of items with little weight; of one user no
         # more than 900 is lost.
         weights = population.weights(2**14, 6, 2**16 + 2**15).tolist()

@@ -18,7 +18,7 @@ ROWS = PAIRS * 2 + PAIRS[::3] + [(None, "i1"), ("u1", None), (None, None)] * 4
 TRUE = Counter(item for _, item in PAIRS)
 COUNTS = {
     "pcr": lambda events: count_distinct_users(events, "who", ["what"], 99),
-    "auto": lambda events: EnginePopulation(events, "who", ["what"]).top_counts(99),
+    "auto": lambda events: EnginePopulation(events, "who", ["what"]).highest_counts(99),
     "threshold": lambda events: bounded_counts(events, "who", ["what"], 12, 1),
     "threshold, high counts": lambda events: bounded_counts(events, "who", ["what"], 12, 20),
 }

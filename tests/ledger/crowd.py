@@ -24,8 +24,9 @@ from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.stored import to_bytes
-from headcount.methods import Method
 from headcount.outputs import AtomicFile, render
+from headcount.privacy.mechanisms import Options
+from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.randomness import OsEntropy
 from headcount.results.release import build_release
 from headcount.views.histogram import TopCounts
@@ -63,7 +64,7 @@ def run(charge):
     guarantee = hc.Guarantee.of(BUDGET, method="pcr", private=True)
     counts = pa.chunked_array([pa.array([4000, 1500])])
     top = TopCounts(items=pa.table({"item": ["bread", "milk"]}), counts=counts)
-    how = Method.of("pcr", BUDGET, None, 50)
+    how = PCR.of(Options(candidates=50), BUDGET)
     made = how.on_histogram(top, 0, OsEntropy(), lambda said: None)
     return charge.settled(build_release(made, guarantee))
 

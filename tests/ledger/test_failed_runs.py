@@ -7,7 +7,10 @@ import pytest
 
 import headcount as hc
 from headcount.engines.duckdb import DuckDB
-from headcount.methods import Method
+from headcount.privacy.mechanisms.auto import Auto
+from headcount.privacy.mechanisms.pcr import PCR
+from headcount.privacy.mechanisms.rationed import Rationed
+from headcount.privacy.mechanisms.threshold import Threshold
 from headcount.privacy.randomness import OsEntropy, SeededEntropy
 
 BUDGET = hc.Budget(rho=1, delta=1e-6)
@@ -48,7 +51,10 @@ class Steps:
             ),
             (DuckDB, "fetch", DuckDB.fetch, "read"),
             (DuckDB, "materialise", DuckDB.materialise, "read"),
-            (Method, "prepare", Method.prepare, "prepared"),
+            *(
+                (kind, "prepare", kind.prepare, "prepared")
+                for kind in (Auto, PCR, Rationed, Threshold)
+            ),
             (hc.Ledger, "reserve", hc.Ledger.reserve, "reserved"),
         ):
             monkeypatch.setattr(owner, name, self._watched(does, step))

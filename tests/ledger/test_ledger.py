@@ -7,7 +7,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.entries import Kind
-from headcount.ledger.ledger import _PAY_WHAT_THEY_GET
+from headcount.privacy.mechanisms import names, pays_what_it_gets
 from tests.ledger.conftest import COUNTS, kinds, release
 
 
@@ -37,7 +37,7 @@ def test_a_method_of_which_nothing_is_proved_is_charged_in_full(opened):
     assert ledger.log()[-1].facts["rho"] == "1/10"
 
 
-@pytest.mark.parametrize("method", _PAY_WHAT_THEY_GET)
+@pytest.mark.parametrize("method", names())
 def test_every_method_pays_what_it_got(opened, method):
     ledger = opened()
     events = pa.table({"u": range(300), "i": ["common"] * 290 + ["rare"] * 10})
@@ -63,7 +63,9 @@ def test_a_release_that_spent_more_than_was_reserved_is_not_settled(opened, amou
 
 def test_which_methods_pay_what_they_get():
     """Each needs a proof in ledger.md; a method that joins them needs it first."""
-    assert _PAY_WHAT_THEY_GET == ("auto", "pcr", "pcr-paper", "rationed", "threshold")
+    proven = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
+    assert [name for name in names() if pays_what_it_gets(name)] == list(proven)
+    assert not pays_what_it_gets("another")
 
 
 def test_a_budget_ends(opened):
@@ -117,7 +119,9 @@ def test_a_run_that_is_interrupted_while_noise_is_drawn_says_that_it_counts(wher
     def interrupted(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("headcount.methods.private_count_release", interrupted)
+    monkeypatch.setattr(
+        "headcount.privacy.mechanisms.pcr.mechanism.private_count_release", interrupted
+    )
     with pytest.raises(KeyboardInterrupt):
         release(ledger)
     assert kinds(ledger) == ["open", "reserve"]

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headcount.methods import MechanismResult
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.mechanisms import MechanismResult
 from headcount.privacy.mechanisms.pcr.settings import PRESETS
 from headcount.results.release import Guarantee, Release, build_release
 

@@ -103,9 +103,9 @@ def compare(
     from headcount.evaluation.summary import summarise
     from headcount.evaluation.trials import Outcome, run_trial, standard_methods
     from headcount.outputs import AtomicFile, holds_release
-    from headcount.privacy.mechanisms.pcr.settings import settings_for
+    from headcount.privacy.mechanisms.pcr.settings import Settings
 
-    r = settings_for("pcr", r=relative_error).r
+    r = Settings().changed(r=relative_error).r
     if output is not None:
         if output.suffix.lower() != ".csv":
             raise OutputError("a comparison is written to a file that ends in .csv")

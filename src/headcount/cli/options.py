@@ -8,7 +8,7 @@ import click
 from headcount.cli.numbers import Float, Whole
 from headcount.errors import SourceError
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
-from headcount.privacy.mechanisms.pcr.settings import METHODS
+from headcount.privacy.mechanisms import DEFAULT, names
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -59,7 +59,7 @@ def mechanism_options(command: _Command) -> _Command:
                           "[default: chosen]."),
         click.option("--relative-error", type=Float(), metavar="R",
                      help="The error to aim at for each count [default: 0.1]."),
-        click.option("--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True,
+        click.option("--method", type=click.Choice(names()), default=DEFAULT, show_default=True,
                      help="auto chooses between pcr and rationed; pcr-paper has the settings of "
                           "the paper; threshold needs --max-items-per-user."),
     ):  # fmt: skip

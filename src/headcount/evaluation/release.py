@@ -1,48 +1,76 @@
-"""The methods of ``headcount release``, the very code that releases are made with, seeded."""
+"""The mechanisms of ``headcount release``, the very code that releases are made with, seeded."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.in_memory import ArrayPopulation
 from headcount.evaluation.methods import Released, Target
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.mechanisms.auto.choice import release_automatically
-from headcount.privacy.mechanisms.pcr.estimate import estimated
-from headcount.privacy.mechanisms.pcr.private_count_release import (
-    ReleasedCounts,
-    private_count_release,
-)
-from headcount.privacy.mechanisms.pcr.settings import settings_for
-from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
+from headcount.privacy.mechanisms import Options, mechanism
 from headcount.privacy.randomness import SeededEntropy
+from headcount.views.protocol import Integers
+
+
+@dataclass(frozen=True)
+class ArrayCounts:
+    """Counts of the items of a dataset, whose names are their codes."""
+
+    values: Integers
+
+    def named(self, positions: Integers) -> Integers:
+        """Return codes: item 0 of a dataset has the most users, and so on."""
+        return positions
+
+
+class ArrayPairs(ArrayPopulation):
+    """Who has what in a dataset, by the codes of its items."""
+
+    def highest_counts(self, limit: int) -> ArrayCounts:
+        """Return the highest counts of distinct users."""
+        return _highest(self._dataset, limit)
+
+    def found_named(self, positions: Integers) -> NDArray[np.int64]:
+        """Return the codes of found items."""
+        return self.found_items[positions]
+
+
+@dataclass(frozen=True)
+class ArrayView:
+    """A dataset in memory, as `headcount.views.protocol.DataView` asks about it."""
+
+    dataset: Dataset
+    several_passes: bool = True
+
+    def highest_counts(self, limit: int) -> ArrayCounts:
+        """Return the highest counts of distinct users."""
+        return _highest(self.dataset, limit)
+
+    def bounded_counts(self, max_items_per_user: int, at_least: int) -> ArrayCounts:
+        """Refuse: `Thresholding` is compared instead."""
+        raise NotImplementedError
+
+    def pairs(self) -> ArrayPairs:
+        """Return who has what."""
+        return ArrayPairs(self.dataset)
+
+
+def _highest(dataset: Dataset, limit: int) -> ArrayCounts:
+    return ArrayCounts(-np.sort(-dataset.counts)[:limit])
 
 
 @dataclass(frozen=True)
 class ReleaseMethod:
-    """A method of ``headcount release``: ``auto``, ``pcr``, ``rationed`` or ``pcr-paper``."""
+    """A mechanism of ``headcount release``, by its name."""
 
     name: str
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
-        settings = replace(settings_for(self.name), r=target.r)
         budget = Budget(rho=target.rho, delta=target.delta)
         entropy = SeededEntropy(int(rng.integers(2**63)))
-        top = -np.sort(-dataset.counts)[: settings.k_bar + 1]
-        population = ArrayPopulation(dataset)
-        released: ReleasedCounts | RationedCounts
-        match self.name:
-            case "auto":
-                released = release_automatically(top, population, settings, budget, entropy)
-            case "rationed":
-                released = rationed_release(population, settings.r, budget, entropy)
-            case _:
-                released = private_count_release(top, 0, settings, budget, entropy)
-        if isinstance(released, RationedCounts):
-            items = population.found_items[released.positions]
-            return Released(items, released.estimates, errors=released.errors)
-        estimates, errors = estimated(released, settings)
-        # Item 0 of a dataset has the most users, and so on: positions are items.
-        return Released(released.positions, estimates, errors=errors)
+        chosen = mechanism(self.name).of(Options(relative_error=target.r), budget)
+        result = chosen.prepare(ArrayView(dataset), entropy, lambda step: None)()
+        return Released(result.items, result.estimates, errors=result.errors)

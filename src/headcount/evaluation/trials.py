@@ -15,6 +15,8 @@ from headcount.evaluation.thresholding import Thresholding
 
 #: Half the width of an interval, in standard errors.
 Z = NormalDist().inv_cdf(0.975)
+#: What a release can be made with, in the order of tables and figures.
+MECHANISMS = ("pcr-paper", "pcr", "rationed", "auto")
 #: Thresholding is compared where nobody has more items than this.
 SMALL_BOUND = 8
 
@@ -53,9 +55,7 @@ def standard_methods(most_items: int, selection: str = "weighted") -> list[Metho
         most_items: what the user with the most items has.
         selection: how Plume finds items.
     """
-    methods: list[Method] = [
-        ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed", "auto")
-    ]
+    methods: list[Method] = [ReleaseMethod(name) for name in MECHANISMS]
     for percentile in (95, 99):
         plume = Plume(percentile, selection)
         methods += [plume, WithThreshold(plume)]

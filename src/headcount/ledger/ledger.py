@@ -20,6 +20,7 @@ from headcount.ledger.failures import LedgerFullError
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
 from headcount.ledger.stored import Asked, question, to_bytes
+from headcount.privacy import mechanisms
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.randomness import random_identity
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 #: How many times as long a release waits that has been paid for.
 PATIENCE_TO_SETTLE = 10
-
-# Methods of which ledger.md proves that what they did not spend may be spent again. Any other is
-# charged in full.
-_PAY_WHAT_THEY_GET = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
-
 
 # What a release states as spent is rounded up to a float.
 _ROUNDED_UP = 1 + Fraction(1, 2**50)
@@ -230,7 +226,7 @@ class Ledger:
     ) -> Cost:
         release.guarantee.require_private()
         spent = reservation.cost
-        if release.guarantee.method in _PAY_WHAT_THEY_GET:
+        if mechanisms.pays_what_it_gets(release.guarantee.method):
             spent = _within(reservation.cost, release)
         with self._writing(self._patient_store) as (books, write):
             _require_own(books, reservation)

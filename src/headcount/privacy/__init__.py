@@ -1,7 +1,7 @@
 """The part that privacy rests on. It has no I/O, no engine and no clock.
 
     accounting/   what a step costs, and the filter that no sequence of steps exceeds
-    mechanisms/   what releases counts, one folder each: code, proof, tuning
+    mechanisms/   what releases counts, one folder each: code, proof, tuning; and their registry
     randomness    the one place where randomness enters
 
 Read it in this order, with the paper beside it:

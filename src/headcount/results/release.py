@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from headcount.methods import MechanismResult
+    from headcount.privacy.mechanisms import MechanismResult
 
 #: How often ``lower`` to ``upper`` is meant to hold the true count.
 CONFIDENCE = 0.95

@@ -43,7 +43,7 @@ class EnginePopulation:
         self._found: pa.Table | None = None
         self._found_pairs: Expression | None = None
 
-    def top_counts(self, limit: int) -> TopCounts:
+    def highest_counts(self, limit: int) -> TopCounts:
         """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
         return highest(self._events, self._things, self._passes.items, self._users, limit)
 
@@ -84,6 +84,10 @@ class EnginePopulation:
         """Return the found items, one row each, in the order they were found: public."""
         assert self._found is not None  # noqa: S101 (each round of discovery sets it)
         return self._found.select(self._passes.items)
+
+    def found_named(self, positions: Integers) -> "pa.Table":
+        """Return the names of found items, given by their places among those found."""
+        return self.found_names().take(to_arrow(positions))
 
     def clipped_sums(self, costs: Integers) -> Integers:
         """For each found item, the sum of its users' shares."""

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
 from headcount.errors import SourceError
 from headcount.inputs.memory import as_text
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
+from headcount.views.protocol import Integers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +42,15 @@ class TopCounts:
 
     items: "pa.Table"
     counts: "pa.ChunkedArray"
+
+    @property
+    def values(self) -> Integers:
+        """The counts as an array."""
+        return to_numpy(self.counts)
+
+    def named(self, positions: Integers) -> "pa.Table":
+        """Return the names of items, given by their places."""
+        return self.items.take(to_arrow(positions))
 
 
 def check_columns(events: Events, user: str, items: Sequence[str]) -> None:

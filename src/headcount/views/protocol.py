@@ -1,7 +1,7 @@
 """What a mechanism may ask about who has what, in whole numbers. The answers are private."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +48,48 @@ class Population(Protocol):
 
         a is as in `clipped_sums`, and t counts the user's items ``among`` those of some cost.
         """
+
+
+class NamedCounts(Protocol):
+    """Counts of items: true ones, private; in an order that the view has."""
+
+    @property
+    def values(self) -> Integers:
+        """The counts."""
+
+    def named(self, positions: Integers) -> Any:  # noqa: ANN401 (as the view has names)
+        """Return the names of items that are released, one row each."""
+
+
+class Pairs(Population, Protocol):
+    """A population that knows its items by their names."""
+
+    def highest_counts(self, limit: int) -> NamedCounts:
+        """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
+
+    def found_named(self, positions: Integers) -> Any:  # noqa: ANN401
+        """Return the names of found items, given by their places among those found."""
+
+
+class DataView(Protocol):
+    """What a mechanism may have of the data. Which of these it asks for, it asks for once."""
+
+    @property
+    def several_passes(self) -> bool:
+        """Whether `pairs` can be had."""
+
+    def highest_counts(self, limit: int) -> NamedCounts:
+        """Return the highest ``limit`` counts of distinct users, in falling order.
+
+        Sensitivity: one more user raises any set of the counts by exactly 1 and lowers none.
+        """
+
+    def bounded_counts(self, max_items_per_user: int, at_least: int) -> NamedCounts:
+        """Return the counts when only so many items of each user count; low ones are left out.
+
+        Sensitivity: one more user raises at most ``max_items_per_user`` of them by 1 and lowers
+        none. Their order depends on the names of the items only.
+        """
+
+    def pairs(self) -> Pairs:
+        """Return who has what, of one snapshot."""

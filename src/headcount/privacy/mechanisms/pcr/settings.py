@@ -1,9 +1,10 @@
 """The parameters of Private Count Release, named as in the paper."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from numbers import Real
+from typing import Any
 
 from headcount.errors import SettingsError
 
@@ -91,17 +92,21 @@ class Settings:
         """
         return min(self.noise, max(1.0, math.sqrt(released) / 4))
 
+    def changed(self, **changes: float | None) -> "Settings":
+        """Return the settings with those parameters changed that are not None."""
+        given: dict[str, Any] = {
+            name: value for name, value in changes.items() if value is not None
+        }
+        if "k_bar" in given:
+            given["ranks"] = ()  # k̄ as it was asked for
+        return replace(self, **given)
+
     def to_dict(self) -> dict[str, object]:
         """Return the settings as plain values."""
         return {**asdict(self), "ranks": list(self.ranks), "charging": str(self.charging)}
 
 
-#: What ``--method`` and ``method=`` accept, the default first.
-METHODS = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
-#: Those that need no more than a histogram.
-ON_HISTOGRAMS = ("auto", "pcr", "pcr-paper")
-
-#: The methods that are Private Count Release, each a preset of the settings.
+#: Each mechanism that is Private Count Release is a preset of the settings.
 PRESETS: dict[str, Settings] = {
     "pcr": Settings(
         k_bar=100_000,
@@ -116,17 +121,5 @@ PRESETS: dict[str, Settings] = {
 
 
 def settings_for(method: str, **changes: float | None) -> Settings:
-    """Return the preset of a method with the parameters that were given changed.
-
-    A method that is no preset has that of ``pcr``, to which it may come down.
-    """
-    if method not in METHODS:
-        raise SettingsError(f"there is no method {method!r}; there are: {', '.join(METHODS)}")
-    given: dict[str, object] = {name: value for name, value in changes.items() if value is not None}
-    if "k_bar" in given:
-        given["ranks"] = ()  # k̄ as it was asked for
-    return Settings(**{**_fields(PRESETS.get(method, PRESETS["pcr"])), **given})  # type: ignore[arg-type]
-
-
-def _fields(settings: Settings) -> dict[str, object]:
-    return {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+    """Return a preset with the parameters that were given changed."""
+    return PRESETS[method].changed(**changes)

@@ -1,0 +1,146 @@
+"""What a mechanism is: the one shape that the rest of headcount knows.
+
+Each mechanism is a subclass in a folder of its own, and `headcount.privacy.mechanisms` lists them.
+The API, the command line, the ledger and the evaluation ask this class what they need to know.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.errors import SettingsError
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.randomness import Entropy
+from headcount.views.protocol import DataView, NamedCounts
+
+#: Called with what is being done, in words that depend on released values at most.
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be asked of a mechanism beside its budget; None leaves it to the mechanism.
+
+    Attributes:
+        relative_error: r, the error to aim at for each count.
+        candidates: k̄, how many of the most frequent items are considered.
+        max_items_per_user: the contribution bound.
+    """
+
+    relative_error: float | None = None
+    candidates: int | None = None
+    max_items_per_user: int | None = None
+
+
+@dataclass(frozen=True)
+class MechanismResult:
+    """What a mechanism released. All of it may be published.
+
+    Attributes:
+        items: the names of the items, as the view has them, one row each.
+        estimates: the counts, estimated from everything that was released.
+        errors: the standard errors of these.
+        noisy: the counts with noise and nothing else done to them.
+        sigmas: σ of that noise.
+        spent: what the filter recorded.
+        settings: the parameters, and choices made from released values.
+    """
+
+    items: Any
+    estimates: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    noisy: NDArray[np.float64]
+    sigmas: NDArray[np.float64]
+    spent: Cost
+    settings: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a budget can be expected to give, without any data.
+
+    Attributes:
+        lead: what to say before the rows.
+        rows: users per item, how many such items (None for all), and the standard error.
+        remarks: what to say after them.
+    """
+
+    lead: str
+    rows: list[tuple[int, int | None, float]]
+    remarks: list[str] = field(default_factory=list)
+
+
+class Mechanism(ABC):
+    """A mechanism with its parameters, and what it may spend. Frozen; nothing in it is data."""
+
+    #: What ``--method`` and ``method=`` call it.
+    name: ClassVar[str]
+    #: One line of help.
+    summary: ClassVar[str]
+    #: Whether ledger.md proves that what it did not spend may be spent again; if not, it is charged
+    #: in full.
+    pays_what_it_gets: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def of(cls, options: Options, budget: Budget) -> "Mechanism":
+        """Check what was asked for, before any data is read.
+
+        Raises:
+            SettingsError: an option has no meaning for this mechanism, or is outside its range.
+            BudgetError: the budget is too small for it.
+        """
+
+    @classmethod
+    def for_histogram(cls, options: Options, budget: Budget) -> "Mechanism":  # noqa: ARG003
+        """Return what releases from a histogram of distinct users, without the events."""
+        raise SettingsError(f"the method {cls.name} needs events, not a histogram of counts")
+
+    @property
+    @abstractmethod
+    def r(self) -> float:
+        """The relative error that is aimed at."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, object]:
+        """Return the parameters as plain values."""
+
+    @abstractmethod
+    def prepare(
+        self, view: DataView, entropy: Entropy, progress: Progress
+    ) -> Callable[[], MechanismResult]:
+        """Read what the mechanism needs; return what then makes the release.
+
+        Preparing reads data and draws no noise. Running what was prepared draws noise, and all that
+        it returns may be published.
+        """
+
+    @property
+    def histogram_limit(self) -> int:
+        """How many of the highest counts `on_histogram` wants."""
+        raise NotImplementedError
+
+    def on_histogram(
+        self, top: NamedCounts, floor: int, entropy: Entropy, progress: Progress
+    ) -> MechanismResult:
+        """Release from the highest counts of a histogram; only after `for_histogram`."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def plan(self) -> Plan:
+        """Say what the budget can be expected to give."""
+
+
+def refuse(cls: type[Mechanism], options: Options, *names: str) -> None:
+    """Refuse options that a mechanism has no use for."""
+    if "candidates" in names and options.candidates is not None:
+        raise SettingsError(f"the method {cls.name} has no candidates to be limited")
+    if "max_items_per_user" in names and options.max_items_per_user is not None:
+        raise SettingsError(
+            "a bound on the items of a user goes with the method threshold; the others need none"
+        )

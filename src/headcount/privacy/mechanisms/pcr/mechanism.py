@@ -1,0 +1,128 @@
+"""Private Count Release as a mechanism: ours, and with the settings and charges of the paper."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.base import (
+    Mechanism,
+    MechanismResult,
+    Options,
+    Plan,
+    Progress,
+    refuse,
+)
+from headcount.privacy.mechanisms.pcr.estimate import estimated
+from headcount.privacy.mechanisms.pcr.expectations import expectations, smallest_item
+from headcount.privacy.mechanisms.pcr.private_count_release import (
+    ReleasedCounts,
+    private_count_release,
+)
+from headcount.privacy.mechanisms.pcr.schedule import delta_star, levels
+from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings
+from headcount.privacy.randomness import Entropy
+from headcount.views.protocol import DataView, NamedCounts
+
+
+@dataclass(frozen=True)
+class PCR(Mechanism):
+    """Private Count Release, which needs no more than the histogram (pcr.md)."""
+
+    settings: Settings
+    budget: Budget
+
+    name: ClassVar[str] = "pcr"
+    summary: ClassVar[str] = "Private Count Release"
+    pays_what_it_gets: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, options: Options, budget: Budget) -> "PCR":
+        """Check what was asked for."""
+        refuse(cls, options, "max_items_per_user")
+        changes = {"r": options.relative_error, "k_bar": options.candidates}
+        settings = PRESETS[cls.name].changed(**changes)
+        next(levels(settings, budget))  # refuses a δ that is too small
+        return cls(settings, budget)
+
+    @classmethod
+    def for_histogram(cls, options: Options, budget: Budget) -> "PCR":
+        """Return what releases from a histogram: the same."""
+        return cls.of(options, budget)
+
+    @property
+    def r(self) -> float:
+        """The relative error that is aimed at."""
+        return self.settings.r
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the parameters as plain values."""
+        return self.settings.to_dict()
+
+    def prepare(
+        self, view: DataView, entropy: Entropy, progress: Progress
+    ) -> Callable[[], MechanismResult]:
+        """Count the distinct users of each item."""
+        progress("counting distinct users per item")
+        top = view.highest_counts(self.histogram_limit)
+        return partial(self.on_histogram, top, 0, entropy, progress)
+
+    @property
+    def histogram_limit(self) -> int:
+        """k̄+1: the candidates, and the next count, which is the cut-off."""
+        return self.settings.k_bar + 1
+
+    def on_histogram(
+        self, top: NamedCounts, floor: int, entropy: Entropy, progress: Progress
+    ) -> MechanismResult:
+        """Run Private Count Release on the highest counts of a histogram."""
+        released = private_count_release(
+            top.values, floor, self.settings, self.budget, entropy, progress
+        )
+        return self.result(top, released)
+
+    def result(self, top: NamedCounts, released: ReleasedCounts, **more: object) -> MechanismResult:
+        """Return a transcript with names, and counts estimated from all of it."""
+        estimates, errors = estimated(released, self.settings)
+        return MechanismResult(
+            items=top.named(released.positions),
+            estimates=estimates,
+            errors=errors,
+            noisy=released.counts.astype(np.float64),
+            sigmas=released.sigmas,
+            spent=released.spent,
+            settings={
+                **self.settings.to_dict(),
+                "k_bar": released.k_bar,
+                "delta_star": float(delta_star(self.settings, self.budget)),
+                "levels_run": released.levels_run,
+                **more,
+            },
+        )
+
+    def plan(self) -> Plan:
+        """Say how many items of which size the budget is enough for."""
+        least = smallest_item(self.settings, self.budget)
+        if least is None:
+            return Plan("This budget is too small to release anything.", [])
+        return Plan(
+            f"By Private Count Release an item needs about {least:,} users to be released.\n"
+            "If all items had the same number of users, the budget would be enough for about:\n",
+            [(e.users, e.items, e.std_error) for e in expectations(self.settings, self.budget)],
+            [
+                "\nReal data has a few large items and many small ones. What the large ones cost "
+                "is small, so\nexpect about as many items as the row of the smallest count that "
+                "you hope to see."
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class PaperPCR(PCR):
+    """The paper's algorithm to the letter: its settings, and its charges."""
+
+    name: ClassVar[str] = "pcr-paper"
+    summary: ClassVar[str] = "Private Count Release with the settings of the paper"

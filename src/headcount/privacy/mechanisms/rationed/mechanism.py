@@ -1,0 +1,77 @@
+"""Rationed release as a mechanism."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from headcount.errors import SettingsError
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms.base import (
+    Mechanism,
+    MechanismResult,
+    Options,
+    Plan,
+    Progress,
+    refuse,
+)
+from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
+from headcount.privacy.randomness import Entropy
+from headcount.views.protocol import DataView, Pairs
+
+
+@dataclass(frozen=True)
+class Rationed(Mechanism):
+    """Rationed release, which asks several questions about who has what (rationed.md)."""
+
+    target: float
+    budget: Budget
+
+    name: ClassVar[str] = "rationed"
+    summary: ClassVar[str] = "rationed release, which needs the events"
+    pays_what_it_gets: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, options: Options, budget: Budget) -> "Rationed":
+        """Check what was asked for."""
+        refuse(cls, options, "candidates", "max_items_per_user")
+        return cls(Settings().changed(r=options.relative_error).r, budget)
+
+    @property
+    def r(self) -> float:
+        """The relative error that is aimed at."""
+        return self.target
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the parameters as plain values."""
+        return {"r": self.r}
+
+    def prepare(
+        self, view: DataView, entropy: Entropy, progress: Progress
+    ) -> Callable[[], MechanismResult]:
+        """Gather the pairs of users and items."""
+        progress("gathering who has what")
+        return partial(self._run, view.pairs(), entropy, progress)
+
+    def _run(self, pairs: Pairs, entropy: Entropy, progress: Progress) -> MechanismResult:
+        return self.result(pairs, rationed_release(pairs, self.r, self.budget, entropy, progress))
+
+    def result(self, pairs: Pairs, released: RationedCounts, **more: object) -> MechanismResult:
+        """Return a transcript with names."""
+        return MechanismResult(
+            items=pairs.found_named(released.positions),
+            estimates=released.estimates,
+            errors=released.errors,
+            noisy=released.noisy,
+            sigmas=released.sigmas,
+            spent=released.spent,
+            settings={**self.to_dict(), **more},
+        )
+
+    def plan(self) -> Plan:
+        """Refuse: what it gives depends on how many items each user has."""
+        raise SettingsError(
+            "what a rationed release gives depends on how many items each user has, which is "
+            "private: there is no plan for it without data; plan for auto or pcr"
+        )

@@ -1,0 +1,84 @@
+"""Noise and a threshold as a mechanism."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import PrivacyFilter
+from headcount.privacy.mechanisms.base import (
+    Mechanism,
+    MechanismResult,
+    Options,
+    Plan,
+    Progress,
+    refuse,
+)
+from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.mechanisms.threshold.threshold_release import Thresholding, threshold_release
+from headcount.privacy.randomness import Entropy
+from headcount.views.protocol import DataView, NamedCounts
+
+
+@dataclass(frozen=True)
+class Threshold(Mechanism):
+    """Noise on every count and a threshold, where a contribution bound is known (threshold.md)."""
+
+    thresholding: Thresholding
+    budget: Budget
+
+    name: ClassVar[str] = "threshold"
+    summary: ClassVar[str] = "noise and a threshold, for a known contribution bound"
+    pays_what_it_gets: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, options: Options, budget: Budget) -> "Threshold":
+        """Check what was asked for."""
+        refuse(cls, options, "candidates")
+        r = Settings().changed(r=options.relative_error).r
+        return cls(Thresholding.of(options.max_items_per_user, r, budget), budget)
+
+    @property
+    def r(self) -> float:
+        """The relative error that is aimed at."""
+        return self.thresholding.r
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the parameters as plain values."""
+        return self.thresholding.to_dict()
+
+    def prepare(
+        self, view: DataView, entropy: Entropy, progress: Progress
+    ) -> Callable[[], MechanismResult]:
+        """Count users per item, so many items of each."""
+        progress("counting users per item, so many items of each")
+        how = self.thresholding
+        bounded = view.bounded_counts(how.max_items_per_user, how.looked_at)
+        return partial(self._run, bounded, entropy, progress)
+
+    def _run(self, bounded: NamedCounts, entropy: Entropy, progress: Progress) -> MechanismResult:
+        progress("adding noise")
+        released = threshold_release(
+            bounded.values, self.thresholding, entropy, PrivacyFilter(self.budget.for_filter)
+        )
+        noisy = released.counts.astype(np.float64)
+        sigmas = np.full(noisy.size, self.thresholding.sigma)
+        return MechanismResult(
+            items=bounded.named(released.positions),
+            estimates=noisy,
+            errors=sigmas,
+            noisy=noisy,
+            sigmas=sigmas,
+            spent=released.spent,
+            settings=self.to_dict(),
+        )
+
+    def plan(self) -> Plan:
+        """Say from how many users on an item comes out."""
+        return Plan(
+            "Items with more users than this come out, however many they are:\n",
+            [(self.thresholding.threshold, None, self.thresholding.sigma)],
+        )
