@@ -246,6 +246,25 @@ def test_a_read_only_ledger_can_be_read_and_not_charged():
     assert said == "LedgerUnavailableError: the ledger cannot be used: it is read-only"
 
 
+def test_a_folder_that_may_not_be_looked_into_is_said():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ledger = hc.Ledger(folder / "closed" / "budget.db")
+        (folder / "closed").mkdir()
+        ledger.init("shop", budget=hc.Budget(rho=1, delta=1e-5))
+        folder.chmod(0o755)
+        (folder / "closed").chmod(0o000)
+
+        def look():
+            if os.getuid() == 0:
+                os.setuid(65534)
+            ledger.books()
+
+        said = in_a_process(look)
+        (folder / "closed").chmod(0o755)
+    assert said == "LedgerUnavailableError: the ledger cannot be used: Permission denied"
+
+
 def test_a_locked_ledger_refuses(shop):
     made = hc.release_counts({"a": 9000}, budget=hc.Budget(rho=0.1, delta=1e-6))
     reservation = shop.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {})

@@ -117,10 +117,19 @@ SWAPPED = [
 def test_a_name_does_not_make_another_column_the_user(opened, database, sql):
     ledger = opened()
     ask_sql(ledger, database, PINNED)
-    with pytest.raises(hc.LedgerError, match="one budget cannot protect both"):
+    with pytest.raises(hc.LedgerError, match=r"cannot protect both|computes the user"):
         ask_sql(ledger, database, sql)
     assert kinds(ledger)[3:] == ["reserve", "return"]
     ledger.verify()
+
+
+def test_no_budget_protects_users_that_the_sql_makes_up(opened, database):
+    ledger = opened()
+    for sql in SWAPPED[2:]:
+        with pytest.raises(hc.LedgerError, match="the SQL computes the user column"):
+            ask_sql(ledger, database, sql)
+    assert set(kinds(ledger)[1:]) == {"reserve", "return"}
+    ask_sql(ledger, database, PINNED)
 
 
 def test_the_user_by_another_name_is_the_same_user(opened, database):

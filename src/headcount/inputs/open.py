@@ -49,9 +49,12 @@ class Events:
     unit: Unit = Unit.USER
     origin: str | None = None
 
-    def counted_by(self, user: str) -> str:
-        """Return what identifies the users who are counted, whatever the SQL calls it."""
-        return f"{user} (computed)" if self.unit is Unit.COMPUTED else self.origin or user
+    def counted_by(self, user: str) -> str | None:
+        """Return the column that identifies the users who are counted, whatever the SQL calls it.
+
+        None if the SQL computes it.
+        """
+        return None if self.unit is Unit.COMPUTED else self.origin or user
 
 
 @dataclass(frozen=True)

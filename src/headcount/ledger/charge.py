@@ -94,11 +94,21 @@ class Charge:
                 self._dataset, self._budget, self._asked, counted_by
             )
 
-    def ensure_counted_by(self, column: str) -> None:
-        """Refuse a release that turns out to count other users than those of before."""
+    def ensure_counted_by(self, column: str | None) -> None:
+        """Refuse a release that turns out to count other users than those of before.
+
+        Args:
+            column: what identifies them; None if the SQL computes it, so that nobody can tell.
+        """
         self._counted_by = column
-        if self._ledger is not None:
-            self._ledger.books().may_count_by(self._dataset, column)
+        if self._ledger is None:
+            return
+        if column is None:
+            raise LedgerError(
+                "the SQL computes the user column, or headcount cannot tell that it does not, and "
+                "a budget protects the users of one column: select that column, unchanged"
+            )
+        self._ledger.books().may_count_by(self._dataset, column)
 
     @contextmanager
     def returned_if_it_fails(self) -> Iterator[None]:
@@ -129,8 +139,8 @@ class Charge:
             if self._ledger is not None and self._reservation is not None:
                 error.add_note(f"The query failed while it read rows. {self._stays()}")
                 self._ledger.tell(
-                    "The query failed while it read rows, which a single row can make it do. "
-                    + self._stays()
+                    "The query failed while it read rows, which a single row can make it do "
+                    f"(TRY_CAST instead of CAST may help). {self._stays()}"
                 )
             raise
         except BaseException:

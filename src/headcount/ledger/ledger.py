@@ -291,7 +291,8 @@ class Ledger:
             entries = transaction.entries()
             if not 1 <= number <= len(entries) or entries[number - 1].kind is not Kind.SETTLE:
                 raise LedgerError(
-                    f"entry {number} of the ledger is no release; `headcount ledger log` lists them"
+                    f"entry {number} of the ledger is no release; `headcount ledger log` lists "
+                    "them: take the number of a line that says settle"
                 )
             return release_of(entries[number - 1], transaction)
 

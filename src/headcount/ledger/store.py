@@ -17,7 +17,12 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from headcount.errors import LedgerError, MissingExtraError, VerificationError
+from headcount.errors import (
+    LedgerError,
+    LedgerUnavailableError,
+    MissingExtraError,
+    VerificationError,
+)
 from headcount.inputs.files import as_path
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
@@ -187,10 +192,8 @@ class Store:
         Args:
             writes: whether it may write; at any time only one does.
         """
-        if not self._is_server and not self._path.is_file():
-            raise LedgerError(
-                f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
-            )
+        if not self._is_server:
+            self._require_file()
         with self._translated(), ExitStack() as until_it_is_ours, ExitStack() as stack:
             until_it_is_ours.enter_context(self._waiting())
             connection = stack.enter_context(self._connected(writes=writes))
@@ -203,6 +206,17 @@ class Store:
                     says = "the ledger was edited: a table or a column of it is missing"
                     _raise_alone(VerificationError(says))
                 raise
+
+    def _require_file(self) -> None:
+        try:
+            there = self._path.is_file()
+        except OSError as error:  # a folder that may not be looked into
+            why = f"the ledger cannot be used: {error.strerror}"
+            raise LedgerUnavailableError(why) from None
+        if not there:
+            raise LedgerError(
+                f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
+            )
 
     def create(self) -> None:
         """Make the tables, unless they are there."""

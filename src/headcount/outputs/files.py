@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from headcount.errors import OutputError
-from headcount.inputs.files import database_of
+from headcount.inputs.files import as_path, database_of
 from headcount.outputs.apart import check_apart
 
 _PREFIX = ".headcount-"
@@ -31,9 +31,9 @@ class AtomicFile:
         ledger: str | None = None,
         force: bool = False,
     ) -> None:
-        self._given, self._source, self._ledger = Path(path), source, ledger
+        self._given, self._source, self._ledger = as_path(str(path)), source, ledger
         # A link stays a link: what it points at is written.
-        self._path = Path(os.path.realpath(path))
+        self._path = Path(os.path.realpath(self._given))
         self._force = force
         self._temporary: Path | None = None
 
