@@ -14,7 +14,7 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2
 
 audit: .venv/installed-dev
-	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=1000 \
+	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=500 \
 	$(BIN)/python -m pytest -n 2 -rP tests/privacy/test_audit.py tests/audit
 
 lint: .venv/installed-dev
