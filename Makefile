@@ -20,7 +20,7 @@ test-oldest: .venv-oldest/installed
 	.venv-oldest/bin/python -m pytest -n 2 $(OLDEST)
 
 audit: .venv/installed-dev
-	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=1000 \
+	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=500 \
 	$(BIN)/python -m pytest -n 2 -rP tests/privacy/test_audit.py tests/audit
 
 mutants: .venv/installed-dev
