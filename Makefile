@@ -65,7 +65,8 @@ install: .venv/installed
 	touch $@
 
 .venv/installed-dev: .venv/pip pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test --group lint
+	$(BIN)/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test --group audit \
+		--group lint
 	touch $@ .venv/installed
 
 .venv-oldest/installed: pyproject.toml tests/oldest.txt
