@@ -95,7 +95,7 @@ def process(spill):
             [HEADCOUNT, *map(str, args)],
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             check=False,
             env={**os.environ, **options.pop("env", {})},
             **options,

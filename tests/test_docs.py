@@ -33,7 +33,7 @@ USERS_OF_QUERY = {"weather": 4000, "news": 3000, "maps": 2000}
 #: The database of the pages; where they are run, a real server stands for it.
 EXAMPLE_URL = "postgres://analyst@db.example.org/shop"
 #: Spark takes ten seconds to start on a quiet machine, and a minute on a busy one.
-SECONDS_AT_MOST = 180
+SECONDS_AT_MOST = 600
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ def notebook(tmp_path, monkeypatch):
 
     def run(*cells):
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-        nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+        nbclient.NotebookClient(book, timeout=600, kernel_name="python3").execute()
         return [cell.outputs for cell in book.cells]
 
     return run

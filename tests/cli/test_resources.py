@@ -101,7 +101,7 @@ def test_warnings_as_errors_change_nothing(parquet, tmp_path):
             [sys.executable, "-W", "error", "-m", "headcount", *command, "--engine", engine],
             capture_output=True,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert ran.returncode == 0, ran.stderr

@@ -18,7 +18,7 @@ def shell(command: str, parquet, **env):
         ["bash", "-c", f"set -o pipefail; {command}"],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=600,
         check=False,
         env={**os.environ, "RUN": f"{HEADCOUNT} release {parquet} {' '.join(COLUMNS)}", **env},
     )

@@ -80,7 +80,7 @@ def test_a_release_on_a_terminal(nasty, spill, form):
 
 def test_csv_in_a_pipe_or_a_file_has_the_items_as_they_are(headcount, nasty, tmp_path):
     piped = subprocess.run(
-        [HEADCOUNT, *ask(nasty, "--format", "csv")], capture_output=True, check=True, timeout=120
+        [HEADCOUNT, *ask(nasty, "--format", "csv")], capture_output=True, check=True, timeout=600
     )
     assert headcount(*ask(nasty, "--output", tmp_path / "o.csv")).code == 0
     for content in (piped.stdout, (tmp_path / "o.csv").read_bytes()):

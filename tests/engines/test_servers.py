@@ -383,7 +383,7 @@ def test_spark_that_does_not_start(tmp_path, parquet, spill):
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert (ran.returncode, ran.stdout) == (4, "")
     assert ran.stderr.startswith("headcount: Spark cannot be started: ")

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 def experiments(*args):
     command = [sys.executable, "-m", "experiments", *map(str, args)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=170)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=600)
 
 
 def test_a_run_writes_everything_and_goes_on_where_it_ended(tmp_path):

@@ -31,7 +31,7 @@ def crowd(*args):
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr
