@@ -11,8 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
 
 from headcount import cli
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile("headcount", deadline=None)
+settings.load_profile("headcount")
 
 #: The command as it is installed, for what only a process of its own can show.
 HEADCOUNT = str(Path(sys.executable).with_name("headcount"))
