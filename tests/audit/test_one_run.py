@@ -11,11 +11,12 @@ from fractions import Fraction
 import pytest
 
 import headcount
-from headcount import api, methods
+from headcount import api
 from headcount.privacy.accounting.filter import PrivacyFilter
 from headcount.privacy.mechanisms.rationed import rationed_release as rationed
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views import engine_pairs as population
+from headcount.views import engine_view
 from headcount.views.bounded import bounded_counts
 from headcount.views.protocol import RATION
 from tests.audit.canaries import Canaries, overheard, published, scores_of_all
@@ -198,7 +199,7 @@ def test_more_items_than_should_count(seed, on_engine, monkeypatch):
     def unbounded(events, user, items, most, at_least):
         return bounded_counts(events, user, items, 2 * most, at_least)
 
-    monkeypatch.setattr(methods, "bounded_counts", unbounded)
+    monkeypatch.setattr(engine_view, "bounded_counts", unbounded)
     scores = scores_of_threshold(
         on_engine("duckdb", EXCEEDING.events()), EXCEEDING, unsafe_seed=seed
     )
