@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headcount.errors import SourceError
-from tests.sources.counting import counts
+from tests.inputs.counting import counts
 
 ENGINES = ["duckdb", "polars", "spark"]
 # Each would match others of these, or nothing, if it were taken for a pattern, an escape or a URL.
