@@ -28,7 +28,9 @@ from headcount.errors import (
     VerificationError,
 )
 from headcount.ledger.ledger import Ledger
+from headcount.pipeline import ask
 from headcount.privacy.accounting.budget import Budget
+from headcount.question import Question
 from headcount.results.release import Guarantee, Release
 
 __version__ = _version("headcount")
@@ -48,11 +50,13 @@ __all__ = [
     "MissingExtraError",
     "NotPrivateError",
     "OutputError",
+    "Question",
     "Release",
     "SettingsError",
     "SourceError",
     "VerificationError",
     "__version__",
+    "ask",
     "release",
     "release_counts",
 ]

@@ -43,7 +43,7 @@ def names() -> list[str]:
 
 def mechanism(name: str) -> type[Mechanism]:
     """Return the mechanism of a name."""
-    if name not in _registered:
+    if not isinstance(name, str) or name not in _registered:
         raise SettingsError(f"there is no method {name!r}; there are: {', '.join(_registered)}")
     return _registered[name]
 
