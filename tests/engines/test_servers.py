@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
-from headcount.engines.spark.start import _ARGUMENTS, through_ibis
-from headcount.inputs.catalogs import is_stored_by_spark
+from headcount.engines.session import Session
+from headcount.engines.spark.read import is_stored, read_table
+from headcount.engines.spark.start import _ARGUMENTS, connect, through_ibis
 from headcount.inputs.unit import Unit
 from headcount.results.release import CAUTIONS
 from tests.conftest import HEADCOUNT, RHO
@@ -172,8 +173,14 @@ def test_a_setting_for_a_spark_that_runs_already_is_refused(spark, headcount, pa
     [
         (["no/such.parquet", "--engine", "spark"], "no file 'no/such.parquet'"),
         (["s3x://b/e.parquet", "--engine", "spark"], "Spark cannot read 's3x://b/e.parquet'"),
-        (["e.parquet", "--engine", "spark", "--table", "t"], "goes with a spark:// master"),
-        (["e.parquet", "--engine", "spark", "--sql", "SELECT 1"], "SQL goes with a database"),
+        (
+            ["e.parquet", "--engine", "spark", "--table", "t"],
+            "(postgres:// or spark://)",
+        ),
+        (
+            ["e.parquet", "--engine", "spark", "--sql", "SELECT 1"],
+            "SQL goes with a DuckDB",
+        ),
         (["spark://h:1"], "name a table"),
         (["spark://h:1", "--sql", "SELECT 1"], "give Spark a table"),
         (["postgres://h/d"], "name a table"),
@@ -189,7 +196,8 @@ def test_what_cannot_be_asked_for(spark, headcount, args, says):
 
 
 def test_views_of_the_catalog(spark, parquet):
-    backend = through_ibis(spark)
+    with Session() as session:
+        backend = through_ibis(session, spark)
     spark.catalog.createTable("stored", str(parquet), "parquet")
     spark.sql("CREATE VIEW shown AS SELECT * FROM stored LIMIT 3")
     spark.sql("CREATE TEMPORARY VIEW passing AS SELECT * FROM stored")
@@ -197,7 +205,7 @@ def test_views_of_the_catalog(spark, parquet):
         stored = [
             name
             for name in ("stored", "default.`stored`", "shown", "passing", "absent")
-            if is_stored_by_spark(backend, name)
+            if is_stored(backend, name)
         ]
     finally:
         spark.sql("DROP VIEW passing")
@@ -208,13 +216,10 @@ def test_views_of_the_catalog(spark, parquet):
 
 def test_a_table_that_the_catalog_does_not_have(spark, headcount):
     master = spark.sparkContext.master
-    from headcount.engines import spark as engine
-    from headcount.engines.session import Session
-
     with Session() as session:
-        backend = engine.connect(session, master, {})
+        backend = connect(session, master, {})
         with pytest.raises(hc.SourceError, match=r"no table 'no.such' .*TABLE_OR_VIEW_NOT_FOUND"):
-            engine.read_table(backend, "no.such")
+            read_table(session, backend, "no.such")
 
 
 @pytest.mark.parametrize(

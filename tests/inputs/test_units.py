@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 
 import headcount as hc
-from headcount.engines import Session, module_of
+from headcount.engines import Session, reader
 from headcount.errors import SourceError
 from headcount.inputs import Request, open_source
-from headcount.inputs.catalogs import PostgresCatalog
-from headcount.inputs.databases import Database
 from headcount.inputs.lineage import unit_of_query
 from headcount.inputs.sql import single_select
 from headcount.inputs.unit import Unit
@@ -78,10 +76,9 @@ def catalogs(tmp_path_factory, request):
 
         @functools.cache
         def of(dialect):
-            if dialect == "postgres":
-                url = request.getfixturevalue("server")
-                return PostgresCatalog(module_of("postgres").connect(session, url).con)
-            return Database(session, dialect, files[dialect]).catalog
+            postgres = dialect == "postgres"
+            where = request.getfixturevalue("server") if postgres else files[dialect]
+            return reader(dialect).open_database(session, where, {}).catalog
 
         yield of
 
@@ -324,12 +321,12 @@ def test_macros_that_look_like_functions_of_duckdb(tmp_path, macro):
         connection.execute(SETUP)
         connection.execute("CREATE MACRO other(x) AS x + 1")
     with Session() as session:
-        catalog = Database(session, "duckdb", file).catalog
+        catalog = reader("duckdb").open_database(session, file, {}).catalog
         assert unit_of_query(sql, "duckdb", "u", catalog)[0] == Unit.USER
     with duckdb.connect(str(file)) as connection:
         connection.execute(f"CREATE MACRO {macro} AS (SELECT max(i) FROM t)")
     with Session() as session:
-        catalog = Database(session, "duckdb", file).catalog
+        catalog = reader("duckdb").open_database(session, file, {}).catalog
         assert unit_of_query(sql, "duckdb", "u", catalog)[0] == Unit.QUERY
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from headcount.cli.engines import FileEngine
 from headcount.cli.numbers import Whole
 from headcount.cli.options import (
     budget_from,
@@ -28,7 +29,7 @@ from headcount.ledger.ledger import Ledger
 @mechanism_options
 @click.option(
     "--engine",
-    type=click.Choice(["duckdb", "polars", "spark"]),
+    type=FileEngine(),
     help="What reads files [default: duckdb].",
 )
 @click.option(
