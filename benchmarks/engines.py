@@ -71,14 +71,15 @@ def _resident(pid: int) -> int:
 def spark_overhead(path: Path, rounds: int) -> float:
     """Return the time of a release on Spark, relative to the plain query there."""
     import headcount
-    from headcount.engines import Session, module_of
+    from headcount.engines import Session
+    from headcount.engines.spark.start import connect
 
     query = (
         "SELECT item, count(DISTINCT user) AS c FROM parquet.`{}` GROUP BY item "
         "ORDER BY c DESC LIMIT 10001"
     )
     with Session() as session:
-        spark = module_of("spark").connect(session, "local[*]")._session
+        spark = connect(session, "local[*]")._session
         budget = headcount.Budget(rho=1)
         seconds = interleaved(
             {

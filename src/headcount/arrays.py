@@ -1,4 +1,4 @@
-"""Numbers between NumPy and Arrow, as Arrow's own ways do it but for importing pandas.
+"""Values on their way into Arrow and out of it: numbers from and to NumPy, and anything as text.
 
 `pyarrow.array` and `to_numpy` import pandas where it is installed, which takes longer than all the
 rest of what they do here.
@@ -25,3 +25,24 @@ def to_arrow(values: NDArray[Any]) -> "pa.Array":
 def to_numpy(column: "pa.ChunkedArray") -> NDArray[Any]:
     """Return a column of numbers without NULLs as an array."""
     return np.from_dlpack(column.combine_chunks())
+
+
+def as_text(value: object) -> str | None:
+    """Return a value of any kind as text: text as it is, bytes in hexadecimal.
+
+    No value is an error: that would tell everybody that somebody has it.
+    """
+    match value:
+        case None:
+            return None
+        case str():
+            text = value
+        case bytes():
+            return value.hex()
+        case _:
+            try:
+                text = str(value)
+            except Exception:  # an integer of very many digits, for one
+                text = f"<{type(value).__name__}>"
+    # Halves of characters, which UTF-8 does not have, are written out.
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

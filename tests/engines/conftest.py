@@ -38,12 +38,12 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     needs("pyspark")
-    from headcount.engines import spark as engine
     from headcount.engines.session import Session
+    from headcount.engines.spark.start import connect
 
     conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": "/nonexistent"}
     with Session() as session:
-        yield engine.connect(session, "local[2]", conf)._session
+        yield connect(session, "local[2]", conf)._session
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import headcount
-from headcount.engines import module_of
+from headcount.engines.postgres.count import Postgres
+from headcount.engines.spark.count import Spark
 from tests.engines.conftest import ENGINES
 
 BUDGET = headcount.Budget(rho=20.0)
@@ -188,9 +189,11 @@ def test_a_collation_of_the_database_merges_nothing(engine, tmp_path):
 def test_a_server_groups_text_by_its_bytes(engine, function, on_engine, monkeypatch, method, step):
     """Collations that take texts for the same are not in every build of these servers."""
     queries = []
-    does = getattr(module_of(engine).__dict__[engine.capitalize()], step)
+    kind = {"postgres": Postgres, "spark": Spark}[engine]
+    does = getattr(kind, step)
     monkeypatch.setattr(
-        f"headcount.engines.{engine}.{engine.capitalize()}.{step}",
+        kind,
+        step,
         lambda self, query, says: queries.append(query) or does(self, query, says),
     )
     released(on_engine(engine, table_of(["x"])), method=method)

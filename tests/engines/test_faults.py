@@ -144,11 +144,11 @@ def test_no_server_of_postgresql(started):
 WATCHED = """
 import threading, sys
 from pathlib import Path
-from headcount.engines import spark
+from headcount.engines.spark.count import Spark
 from headcount.cli import main
 
 sign = Path(sys.argv.pop(1))
-interruptibly = spark.Spark._interruptibly
+interruptibly = Spark._interruptibly
 def watched(self, action):
     tracker = self.backend._session.sparkContext.statusTracker()
     def watch():
@@ -160,7 +160,7 @@ def watched(self, action):
     return interruptibly(self, action)
 def spark_pid(session):
     return session._jvm.java.lang.ProcessHandle.current().pid()
-spark.Spark._interruptibly = watched
+Spark._interruptibly = watched
 main()
 """
 
@@ -180,13 +180,13 @@ def counting(started, spill, tmp_path, lake, request):
     start, _ = started
     sign = tmp_path / "counting"
     read = (
-        "from headcount.engines import spark\n"
-        "from headcount.engines.spark.read import as_table\n"
-        "def endless(backend, name, form, paths):\n"
+        "from headcount.engines.spark import read\n"
+        "def endless(session, backend, name, form, paths):\n"
         "    numbers = backend._session.read.parquet(*paths)\n"
         "    pairs = numbers.toDF('u').crossJoin(numbers.toDF('i'))\n"
-        "    return as_table(backend, pairs.selectExpr('string(u) u', 'string(i) i'))\n"
-        "spark.read_path = endless\n"
+        "    pairs = pairs.selectExpr('string(u) u', 'string(i) i')\n"
+        "    return read.as_table(session, backend, pairs)\n"
+        "read.read_path = endless\n"
     )
     confs = ["--spark-conf", "spark.master=local[1]", "--spark-conf"]
     process = start(
@@ -230,20 +230,20 @@ def test_spark_can_be_started_again_after_it_was_lost(tmp_path):
     pq.write_table(pa.table({"u": [f"{n}" for n in range(99)], "i": ["x"] * 99}), path)
     program = f"""
 import os, signal, headcount
-from headcount.engines import spark
-fetch = spark.Spark.fetch
+from headcount.engines.spark.count import Spark
+fetch = Spark.fetch
 def killed(self, query):
     pid = self.backend._session._jvm.java.lang.ProcessHandle.current().pid()
     os.kill(pid, signal.SIGKILL)
     return fetch(self, query)
 call = dict(user="u", item="i", budget=headcount.Budget(rho=20.0), engine="spark",
             spark_conf={{"spark.master": "local[1]", "spark.sql.shuffle.partitions": "1"}})
-spark.Spark.fetch = killed
+Spark.fetch = killed
 try:
     headcount.release({str(path)!r}, **call)
 except headcount.EngineError as error:
     assert error.__context__ is None
-    spark.Spark.fetch = fetch
+    Spark.fetch = fetch
     print(len(headcount.release({str(path)!r}, **call)))
 """
     ran = subprocess.run(
@@ -258,7 +258,7 @@ except headcount.EngineError as error:
 
 def test_interrupts_of_a_query_that_is_gone_are_no_error(monkeypatch, postgres_url):
     """Ctrl-C while the connection is cut: it stays a KeyboardInterrupt."""
-    from headcount.engines import postgres
+    from headcount.engines.postgres.count import Postgres
 
     class Gone:
         class con:
@@ -271,4 +271,4 @@ def test_interrupts_of_a_query_that_is_gone_are_no_error(monkeypatch, postgres_u
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        postgres.Postgres(Gone(), hc.engines.Session()).fetch(None)
+        Postgres(Gone(), hc.engines.Session()).fetch(None)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import headcount
-from headcount.engines.duckdb import DuckDB
+from headcount.engines.duckdb.count import DuckDB
 
 EVENTS = pa.table({"who": list(range(3000)), "what": ["tea"] * 3000})
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.engines import Session
-from headcount.engines.duckdb import DuckDB
+from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.views.engine_pairs import EnginePopulation
 from headcount.views.protocol import GRID, RATION

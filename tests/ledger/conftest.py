@@ -87,3 +87,8 @@ def change(where, statement):
 
 def kinds(ledger):
     return [str(entry.kind) for entry in ledger.log()]
+
+
+def made_of(items, rho=0.1):
+    counts = {f"item {n}": 9000 for n in range(items)}
+    return hc.release_counts(counts, budget=hc.Budget(rho=rho, delta=1e-6))

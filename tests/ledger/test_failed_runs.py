@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import headcount as hc
-from headcount.engines.duckdb import DuckDB
+from headcount.engines.duckdb.count import DuckDB
 from headcount.privacy.mechanisms.auto import Auto
 from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.mechanisms.rationed import Rationed

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headcount.cli.engines import FileEngine
 from headcount.cli.numbers import Whole
 from headcount.cli.options import (
     budget_from,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @mechanism_options
 @click.option(
     "--engine",
-    type=click.Choice(["duckdb", "polars", "spark"]),
+    type=FileEngine(),
     help="What reads files [default: duckdb].",
 )
 @click.option(

@@ -23,12 +23,29 @@ class Engine:
     compares_bytes = True
     #: Whether a float can be NaN.
     has_nan = True
-    #: What an error says of data that cannot be read: which form it should have.
-    expected = ANY_FORM
 
-    def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        backend: Any,  # noqa: ANN401 (Ibis has no types)
+        session: Session,
+        *,
+        compares_bytes: bool | None = None,
+        expected: str = ANY_FORM,
+    ) -> None:
+        """Wrap a backend.
+
+        Args:
+            backend: of Ibis.
+            session: what is to be dropped or undone goes with it.
+            compares_bytes: as the attribute, where it is known better than for all tables of the
+                engine: files and tables in memory have no collations.
+            expected: what an error says of data that cannot be read: which form it should have.
+        """
         self.backend = backend
         self.session = session
+        self.expected = expected
+        if compares_bytes is not None:
+            self.compares_bytes = compares_bytes
 
     @property
     def several_passes(self) -> bool:

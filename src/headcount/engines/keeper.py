@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from headcount.engines.base import Engine, Expression
-from headcount.engines.duckdb import DuckDB, connect
+from headcount.engines.duckdb.count import DuckDB, connect
 from headcount.engines.guard import running
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """From what a user names to an Ibis table of events: files, databases, tables in memory."""
 
 from headcount.inputs.open import (
-    FILE_ENGINES,
     Events,
     Request,
     SourceName,
@@ -11,7 +10,6 @@ from headcount.inputs.open import (
 )
 
 __all__ = [
-    "FILE_ENGINES",
     "Events",
     "Request",
     "SourceName",

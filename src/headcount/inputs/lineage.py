@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from headcount.engines.catalog import Catalog, Relation
 from headcount.errors import SourceError
-from headcount.inputs.catalogs import Catalog, Relation
 from headcount.inputs.unit import Unit
 
 _Node: TypeAlias = Any  # of sqlglot
@@ -106,7 +106,7 @@ class _Reading:
 
         for node in query.walk():
             self.mixes = self.mixes or not _sees_one_row(node)
-            if isinstance(node, exp.Table):
+            if isinstance(node, exp.Table) and self._dialect == "duckdb":
                 self._refuse_inference(node)
         return self._of_query(query, {})
 

@@ -4,32 +4,26 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from headcount.engines import Engine, Session, duckdb, engine_for, module_of
-from headcount.engines.guard import opening
+from headcount.engines import Engine, Reader, Session, file_engines, registry
+from headcount.engines.files import database_in, matching
+from headcount.engines.guard import opening, running
 from headcount.errors import SettingsError, SourceError
-from headcount.inputs.catalogs import (
-    DuckDBCatalog,
-    PostgresCatalog,
-    SQLiteCatalog,
-    is_stored_by_spark,
-)
-from headcount.inputs.databases import Database
-from headcount.inputs.files import matching, stored_schemas
 from headcount.inputs.lineage import unit_of_query
-from headcount.inputs.memory import read_memory
-from headcount.inputs.servers import is_server, open_server, read_with_spark
 from headcount.inputs.sql import single_select
-from headcount.inputs.text import EXPECTED, read_files
 from headcount.inputs.unit import Unit
 
 SourceName: TypeAlias = str | PathLike[str]
 #: A pandas or Polars data frame, a PyArrow table, a Spark data frame, or an Ibis table.
 TableLike: TypeAlias = Any
 
-#: Engines that files can be read with.
-FILE_ENGINES = ("duckdb", "polars", "spark")
+# An engine says itself what is wrong. This is for one that does not: its exceptions may quote data.
+_ERROR_PREFIX = "the source cannot be opened"
+
+#: What reads files if no engine is named.
+DEFAULT_ENGINE = "duckdb"
 
 
 @dataclass(frozen=True)
@@ -64,7 +58,7 @@ class Request:
     Attributes:
         table: the table of a database or catalog.
         sql: a single SELECT instead of a table.
-        engine: what reads files: duckdb, polars or spark.
+        engine: what reads files: one of `headcount.engines.file_engines`.
         spark_conf: settings of a Spark that is started for this.
         columns: those that will be asked for; what else a table in memory has need not be
             readable.
@@ -85,120 +79,95 @@ class Request:
             raise SourceError(
                 "the user column is given by its name, as in user='id'; lists are for items"
             )
-        if self.engine not in (None, *FILE_ENGINES):
+        if self.engine is not None and self.engine not in file_engines():
             raise SettingsError(
-                f"there is no engine {self.engine!r}; there are: {', '.join(FILE_ENGINES)}"
+                f"there is no engine {self.engine!r}; there are: {', '.join(file_engines())}"
             )
+
+    @property
+    def file_reader(self) -> Reader:
+        """What reads files."""
+        return registry.reader(self.engine or DEFAULT_ENGINE)
 
 
 def check_named(source: SourceName | TableLike, request: Request) -> None:
     """Refuse files that are not there, without reading more of them than their first bytes."""
     if isinstance(source, str | PathLike):
         name = str(source)
-        for_spark = request.engine == "spark" or request.spark_conf
-        if "://" not in name and not for_spark:
+        found_by_engine = request.file_reader.finds_files or request.spark_conf
+        if "://" not in name and not found_by_engine:
             matching(name)
 
 
 def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
     """Open what a user named."""
     if not isinstance(source, str | PathLike):
-        return _open_table(session, source, request)
+        return _open_object(session, source, request)
     name = str(source)
-    if is_server(name):
+    server = registry.for_url(name)
+    if server is not None:
         if request.engine is not None:
             raise SettingsError("an engine is chosen for files; a server has its own")
-        select = _checked(request.sql, "postgres")
-        table, backend = open_server(session, name, request.table, select, request.spark_conf)
-        unit, origin = _unit_on_server(backend, request, select)
-        return Events(table, engine_for(backend, session), unit, origin)
-    if request.engine == "spark":
-        if request.sql is not None:
-            raise SourceError("SQL goes with a database; give Spark a path or a table")
-        table, backend, form = read_with_spark(session, name, request.table, request.spark_conf)
-        engine = engine_for(backend, session)
-        engine.expected = EXPECTED.get(form, engine.expected)
-        return Events(table, engine)
-    if request.spark_conf:
+        if request.table is None and request.sql is None:
+            raise SourceError("name a table of the server, or give SQL")
+        return _open_database(session, server, name, request)
+    files = request.file_reader
+    if request.spark_conf and not files.takes_settings:
         raise SettingsError("settings of Spark go with the engine spark or a spark:// master")
-    if re.match(r"\w[\w+.-]+://", name):  # not repeated: a password may stand in it
-        raise SourceError("this kind of address is not known; known are postgres:// and spark://")
-    return _open_name(session, name, request)
+    if not files.finds_files:
+        if re.match(r"\w[\w+.-]+://", name):  # not repeated: a password may stand in it
+            raise SourceError(
+                f"this kind of address is not known; known are {_listed(_schemes(), 'and')}"
+            )
+        if database := database_in(name, request.engine):
+            return _open_database(session, *database, request)
+    _refuse_table(request)
+    files.require()
+    opened = running(
+        lambda: files.read_files(session, name, request.columns, request.spark_conf), _ERROR_PREFIX
+    )
+    return Events(opened.table, opened.engine)
 
 
-def _open_name(session: Session, name: str, request: Request) -> Events:
-    kind, paths = matching(name)
-    if kind not in ("duckdb", "sqlite"):
-        if request.table is not None or request.sql is not None:
-            raise SourceError("a table or SQL goes with a DuckDB or SQLite file, or a server")
-        if request.engine == "polars":
-            if kind != "parquet":
-                raise SourceError("Polars reads Parquet files here; leave the engine to DuckDB")
-            polars = module_of("polars")
-            table = polars.read_parquet(paths, stored_schemas(paths), request.columns)
-        else:
-            table = read_files(duckdb.connect(session), kind, paths, request.columns)
-        engine = engine_for(table.get_backend(), session)
-        engine.compares_bytes = True  # files have no collations
-        engine.expected = EXPECTED.get(kind, engine.expected)
-        return Events(table, engine)
-    if len(paths) > 1:
-        raise SourceError("give one database file, not several")
-    if request.engine not in (None, kind):
-        raise SettingsError(f"an engine is chosen for files of events; this is a {kind} database")
-    select = _checked(request.sql, kind)
-    database = Database(session, kind, paths[0])
-    if select is not None:
-        unit, origin = unit_of_query(select, kind, request.user, database.catalog)
-        table = database.query(select)
-    else:
+def _refuse_table(request: Request) -> None:
+    """Refuse a table or SQL beside files of events."""
+    if request.sql is not None or request.table is not None:
+        kinds = _listed([one.title for one in registry.databases()], "or")
+        servers = _listed(_schemes(), "or")
+        raise SourceError(
+            f"a table or SQL goes with a {kinds} file, or a server ({servers}); this source is a "
+            "path to files of events"
+        )
+
+
+def _open_database(session: Session, reader: Reader, where: Path | str, request: Request) -> Events:
+    """Open a table or query of a database file or a server."""
+    select = _checked(request.sql, reader)
+    reader.require()
+    return running(lambda: _read_database(session, reader, where, request, select), _ERROR_PREFIX)
+
+
+def _checked(sql: str | None, reader: Reader) -> str | None:
+    if sql is None:
+        return None
+    if reader.dialect is None:
+        known = _listed([one.title for one in registry.readers() if one.dialect], "and")
+        raise SourceError(f"SQL goes with {known}; give {reader.title} a table")
+    return single_select(sql, reader.dialect)
+
+
+def _read_database(
+    session: Session, reader: Reader, where: Path | str, request: Request, select: str | None
+) -> Events:
+    database = reader.open_database(session, where, request.spark_conf)
+    if select is None or reader.dialect is None:
         table, stored = database.table(request.table)
-        unit, origin = (Unit.USER if stored else Unit.VIEW), request.user
-    return Events(table, engine_for(database.backend, session), unit, origin)
+        return Events(table, database.engine, Unit.USER if stored else Unit.VIEW, request.user)
+    unit, origin = unit_of_query(select, reader.dialect, request.user, database.catalog)
+    return Events(database.query(select), database.engine, unit, origin)
 
 
-def _checked(sql: str | None, dialect: str) -> str | None:
-    return None if sql is None else single_select(sql, dialect)
-
-
-def _unit_on_server(
-    backend: Any,  # noqa: ANN401
-    request: Request,
-    select: str | None,
-) -> tuple[Unit, str | None]:
-    if backend.name != "postgres":
-        stored = is_stored_by_spark(backend, request.table)
-    elif select is not None:
-        return unit_of_query(select, "postgres", request.user, PostgresCatalog(backend.con))
-    else:
-        stored = PostgresCatalog(backend.con).is_stored(request.table)
-    return (Unit.USER if stored else Unit.VIEW), request.user
-
-
-def _unit_of_ibis(source: Any, backend: Any) -> Unit:  # noqa: ANN401 (Ibis has no types)
-    """Return what a guarantee about an Ibis table is about: its rows, if a database stores it."""
-    import ibis.expr.operations as ops
-
-    op = source.op()
-    if type(op) is not ops.DatabaseTable:
-        return Unit.EXPRESSION
-    schema = op.namespace.database
-    match backend.name:
-        case "duckdb":
-            relation = DuckDBCatalog(backend.con).relation(schema, op.name)
-        case "sqlite":
-            relation = SQLiteCatalog(backend.con).relation(schema, op.name)
-        case "postgres":
-            relation = PostgresCatalog(backend.con).relation(schema, op.name)
-        case _:
-            relation = None
-    stored = relation is not None and relation.stored
-    if backend.name == "pyspark":
-        stored = is_stored_by_spark(backend, ".".join(filter(None, (schema, op.name))))
-    return Unit.USER if stored else Unit.VIEW
-
-
-def _open_table(session: Session, source: TableLike, request: Request) -> Events:
+def _open_object(session: Session, source: TableLike, request: Request) -> Events:
     import ibis
     import ibis.expr.operations as ops
 
@@ -209,13 +178,34 @@ def _open_table(session: Session, source: TableLike, request: Request) -> Events
         source = source.op().data.obj
     if isinstance(source, ibis.Table):
         backend = opening(source.get_backend, "this Ibis table has no backend")
-        engine = engine_for(backend, session)
-        unit = _unit_of_ibis(source, backend)
-        return Events(engine.typed(source), engine, unit, request.user)
-    if type(source).__module__.startswith("pyspark."):
-        table, backend = module_of("spark").read_frame(source)
-        return Events(table, engine_for(backend, session))
-    table, backend = read_memory(session, source, request.columns)
-    engine = engine_for(backend, session)
-    engine.compares_bytes = True
-    return Events(table, engine)
+        engine = registry.engine_for(backend, session)
+        return Events(engine.typed(source), engine, _unit_of_ibis(source, backend), request.user)
+    reader = registry.for_object(source)
+    if reader is None:
+        raise SourceError(
+            "a source is a path, a pandas or Polars data frame, a PyArrow table or an Ibis table, "
+            f"got {type(source).__name__}"
+        )
+    reader.require()
+    opened = running(lambda: reader.read_object(session, source, request.columns), _ERROR_PREFIX)
+    return Events(opened.table, opened.engine)
+
+
+def _unit_of_ibis(source: Any, backend: Any) -> Unit:  # noqa: ANN401 (Ibis has no types)
+    """Return what a guarantee about an Ibis table is about: its rows, if a database stores it."""
+    import ibis.expr.operations as ops
+
+    op = source.op()
+    if type(op) is not ops.DatabaseTable:
+        return Unit.EXPRESSION
+    reader = registry.for_backend(backend)
+    stored = reader is not None and reader.is_stored(backend, op.namespace.database, op.name)
+    return Unit.USER if stored else Unit.VIEW
+
+
+def _schemes() -> list[str]:
+    return [f"{one.url_schemes[0]}://" for one in registry.readers() if one.url_schemes]
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

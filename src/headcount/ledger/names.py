@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
+from headcount.engines.files import as_path, matching
 from headcount.errors import SourceError
-from headcount.inputs.files import as_path, matching
 from headcount.ledger.entries import printable
 
 _ADDRESS = re.compile(r"(\w[\w+.-]*)://")

@@ -17,13 +17,13 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
+from headcount.engines.files import as_path
 from headcount.errors import (
     LedgerError,
     LedgerUnavailableError,
     MissingExtraError,
     VerificationError,
 )
-from headcount.inputs.files import as_path
 from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
 

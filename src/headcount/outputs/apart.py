@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from headcount.engines.files import as_path, named
 from headcount.errors import OutputError
-from headcount.inputs.files import as_path, named
 
 # What SQLite and DuckDB keep beside a database, which is lost without it.
 _BESIDE = ("", "-journal", "-wal", "-shm", ".wal")

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from headcount.engines.files import as_path, database_of
 from headcount.errors import OutputError
-from headcount.inputs.files import as_path, database_of
 from headcount.outputs.apart import check_apart
 
 _PREFIX = ".headcount-"

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from headcount.arrays import to_arrow, to_numpy
+from headcount.arrays import as_text, to_arrow, to_numpy
 from headcount.engines.base import Expression
 from headcount.errors import SourceError
-from headcount.inputs.memory import as_text
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.views.protocol import Integers

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
 from headcount.engines.guard import interruptibly
-from headcount.engines.session import Session
-from headcount.engines.spark.failures import quietly, translated
+from headcount.engines.spark.failures import translated, undo
 from headcount.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -22,11 +21,6 @@ class Spark(Engine):
     """Spark. Since version 4 a column may have a collation, as in PostgreSQL."""
 
     compares_bytes = False
-
-    def __init__(self, backend: Any, session: Session) -> None:  # noqa: ANN401
-        super().__init__(backend, session)
-        for undo in getattr(backend, "headcount_undo", ()):
-            session.at_end(partial(_undo, undo))
 
     def user_key(self, user: Expression) -> Expression:
         """Return Spark's own 64-bit hash of an id."""
@@ -104,7 +98,7 @@ class Spark(Engine):
             says,
             self.expected,
         )
-        self.session.at_end(partial(_undo, lambda: _drop_blocks(frame)))
+        self.session.at_end(partial(undo, lambda: _drop_blocks(frame)))
         return self._viewed(frame, says)
 
     def upload(self, rows: "pa.Table", says: str) -> Expression:
@@ -115,7 +109,7 @@ class Spark(Engine):
     def _viewed(self, frame: Any, says: str) -> Expression:  # noqa: ANN401
         name = self.scratch_name()
         drop = self.backend._session.catalog.dropTempView
-        self.session.at_end(partial(_undo, lambda: drop(name)))
+        self.session.at_end(partial(undo, lambda: drop(name)))
 
         def view() -> Expression:
             frame.createTempView(name)
@@ -167,8 +161,3 @@ def _drop_blocks(frame: Any) -> None:  # noqa: ANN401
 def _is_remote(spark: Any) -> bool:  # noqa: ANN401
     """Whether a session is one of Spark Connect, which has no context."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
-
-
-def _undo(action: Any) -> None:  # noqa: ANN401
-    with quietly(), suppress(Exception):  # Spark may be gone
-        action()

@@ -3,7 +3,7 @@
 import logging
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -122,3 +122,9 @@ def quietly() -> Iterator[None]:
     finally:
         with _lock:
             _quiet.pop()
+
+
+def undo(action: Callable[[], object]) -> None:
+    """Undo something at the end of a session, if Spark still runs; nothing is raised."""
+    with quietly(), suppress(Exception):
+        action()

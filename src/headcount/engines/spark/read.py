@@ -1,10 +1,12 @@
 """What Spark reads: data frames, tables of a catalog, files and lake folders."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Never
 
-from headcount.engines.spark.failures import translated
-from headcount.engines.spark.start import through_ibis
+from headcount.engines.session import Session
+from headcount.engines.spark.count import Spark
+from headcount.engines.spark.failures import translated, undo
+from headcount.engines.spark.start import connect, through_ibis
 from headcount.errors import SourceError
 
 # Everything is text, and its form is fixed, as DuckDB's reader has it: see inputs/text.py. A
@@ -24,32 +26,72 @@ _CSV: dict[str, Any] = {
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def read_frame(frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def read_frame(session: Session, frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
     """Return a Spark data frame as an Ibis table, and its backend."""
     says = "this Spark data frame cannot be read"
-    backend = translated(lambda: through_ibis(frame.sparkSession), says)
-    return translated(lambda: as_table(backend, frame), says), backend
+    backend = translated(lambda: through_ibis(session, frame.sparkSession), says)
+    return translated(lambda: as_table(session, backend, frame), says), backend
 
 
-def as_table(backend: Any, frame: Any) -> Any:  # noqa: ANN401
-    """Return a data frame as an Ibis table, by a temporary view that `Spark` drops."""
+def as_table(session: Session, backend: Any, frame: Any) -> Any:  # noqa: ANN401
+    """Return a data frame as an Ibis table, by a temporary view that goes with the session."""
     import ibis
 
     name = ibis.util.gen_name("headcount")
     frame.createOrReplaceTempView(name)
-    backend.headcount_undo.append(lambda: frame.sparkSession.catalog.dropTempView(name))
+    session.at_end(lambda: undo(lambda: frame.sparkSession.catalog.dropTempView(name)))
     return backend.table(name)
 
 
-def read_table(backend: Any, name: str) -> Any:  # noqa: ANN401
+def read_table(session: Session, backend: Any, name: str) -> Any:  # noqa: ANN401
     """Return a table of the catalog; the name is as in Spark's SQL: ``catalog.schema.`table```."""
     spark = backend._session
     return translated(
-        lambda: as_table(backend, spark.table(name)), f"there is no table {name!r} to read"
+        lambda: as_table(session, backend, spark.table(name)), f"there is no table {name!r} to read"
     )
 
 
-def read_path(backend: Any, name: str, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
+def is_stored(backend: Any, table: str) -> bool:  # noqa: ANN401
+    """Whether a table of the catalog holds its rows itself."""
+    try:
+        kind = backend._session.catalog.getTable(table).tableType
+    except Exception:  # not every catalog can tell
+        return False
+    return kind in ("MANAGED", "EXTERNAL")
+
+
+class SparkCatalog:
+    """The tables of a cluster's catalog, as `headcount.engines.reader.Database` has them."""
+
+    def __init__(self, session: Session, master: str, settings: Mapping[str, str]) -> None:
+        self._session = session
+        self._backend = connect(session, master, settings)
+        self.engine = Spark(self._backend, session)
+
+    @property
+    def catalog(self) -> Never:
+        """Not there: no query is read here."""
+        raise NotImplementedError
+
+    def table(self, name: str | None) -> tuple[Any, bool]:
+        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
+        if name is None:
+            raise SourceError("name a table of the server")
+        table = read_table(self._session, self._backend, name)
+        return table, is_stored(self._backend, name)
+
+    def query(self, select: str) -> Never:
+        """Not there: Spark has no dialect here."""
+        raise NotImplementedError
+
+
+def read_path(
+    session: Session,
+    backend: Any,  # noqa: ANN401
+    name: str,
+    form: str,
+    paths: Sequence[str],
+) -> Any:  # noqa: ANN401
     """Return files of one form, or a lake folder, as an Ibis table."""
     spark = backend._session
     readers = {
@@ -61,7 +103,7 @@ def read_path(backend: Any, name: str, form: str, paths: Sequence[str]) -> Any: 
         "iceberg": lambda: spark.read.format(form).load(paths[0]),
     }
     return translated(
-        lambda: as_table(backend, readers[form]()), f"Spark cannot read {name!r} as {form}"
+        lambda: as_table(session, backend, readers[form]()), f"Spark cannot read {name!r} as {form}"
     )
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from headcount.engines.session import Session
-from headcount.engines.spark.failures import quietly, translated
+from headcount.engines.spark.failures import quietly, translated, undo
 from headcount.errors import EngineError, SettingsError
 
 # What a user's own --spark-conf overrides. Adaptive execution splits the partitions of items
@@ -50,7 +50,7 @@ def connect(session: Session, master: str | None = None, conf: Mapping[str, str]
         spark = _start(session, asked)
     else:
         spark = _running(asked)
-    return translated(lambda: through_ibis(spark), "Spark cannot be used")
+    return translated(lambda: through_ibis(session, spark), "Spark cannot be used")
 
 
 def _running(asked: Mapping[str, str]) -> Any:  # noqa: ANN401
@@ -172,14 +172,13 @@ def use_packaged_java() -> None:
 _CHANGED = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
-def through_ibis(spark: Any) -> Any:  # noqa: ANN401
-    """Return Ibis' backend, which remembers what there is to undo: see `Spark`."""
+def through_ibis(session: Session, spark: Any) -> Any:  # noqa: ANN401
+    """Return Ibis' backend; what it changes in Spark's settings is undone with the session."""
     import ibis
 
     before = {key: spark.conf.get(key, None) for key in _CHANGED}
-    backend = ibis.pyspark.connect(spark)
-    backend.headcount_undo = [lambda: _set_again(spark, before)]
-    return backend
+    session.at_end(lambda: undo(lambda: _set_again(spark, before)))
+    return ibis.pyspark.connect(spark)
 
 
 def _set_again(spark: Any, settings: Mapping[str, str | None]) -> None:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Spark and PostgreSQL from the command line: what they read, refuse and never say."""
+"""Spark from the command line: what it reads, refuses and never says."""
 
 import logging
 import subprocess
@@ -10,12 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
-from headcount.engines.spark.start import _ARGUMENTS, through_ibis
-from headcount.inputs.catalogs import is_stored_by_spark
-from headcount.inputs.unit import Unit
-from headcount.results.release import CAUTIONS
+from headcount.engines.session import Session
+from headcount.engines.spark.read import is_stored, read_table
+from headcount.engines.spark.start import _ARGUMENTS, connect, through_ibis
 from tests.conftest import HEADCOUNT, RHO
-from tests.engines.conftest import copied_to_postgres, needs
 
 BUDGET = hc.Budget(rho=20.0)
 OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO]
@@ -172,8 +170,14 @@ def test_a_setting_for_a_spark_that_runs_already_is_refused(spark, headcount, pa
     [
         (["no/such.parquet", "--engine", "spark"], "no file 'no/such.parquet'"),
         (["s3x://b/e.parquet", "--engine", "spark"], "Spark cannot read 's3x://b/e.parquet'"),
-        (["e.parquet", "--engine", "spark", "--table", "t"], "goes with a spark:// master"),
-        (["e.parquet", "--engine", "spark", "--sql", "SELECT 1"], "SQL goes with a database"),
+        (
+            ["e.parquet", "--engine", "spark", "--table", "t"],
+            "(postgres:// or spark://)",
+        ),
+        (
+            ["e.parquet", "--engine", "spark", "--sql", "SELECT 1"],
+            "SQL goes with a DuckDB",
+        ),
         (["spark://h:1"], "name a table"),
         (["spark://h:1", "--sql", "SELECT 1"], "give Spark a table"),
         (["postgres://h/d"], "name a table"),
@@ -189,7 +193,8 @@ def test_what_cannot_be_asked_for(spark, headcount, args, says):
 
 
 def test_views_of_the_catalog(spark, parquet):
-    backend = through_ibis(spark)
+    with Session() as session:
+        backend = through_ibis(session, spark)
     spark.catalog.createTable("stored", str(parquet), "parquet")
     spark.sql("CREATE VIEW shown AS SELECT * FROM stored LIMIT 3")
     spark.sql("CREATE TEMPORARY VIEW passing AS SELECT * FROM stored")
@@ -197,7 +202,7 @@ def test_views_of_the_catalog(spark, parquet):
         stored = [
             name
             for name in ("stored", "default.`stored`", "shown", "passing", "absent")
-            if is_stored_by_spark(backend, name)
+            if is_stored(backend, name)
         ]
     finally:
         spark.sql("DROP VIEW passing")
@@ -208,13 +213,10 @@ def test_views_of_the_catalog(spark, parquet):
 
 def test_a_table_that_the_catalog_does_not_have(spark, headcount):
     master = spark.sparkContext.master
-    from headcount.engines import spark as engine
-    from headcount.engines.session import Session
-
     with Session() as session:
-        backend = engine.connect(session, master, {})
+        backend = connect(session, master, {})
         with pytest.raises(hc.SourceError, match=r"no table 'no.such' .*TABLE_OR_VIEW_NOT_FOUND"):
-            engine.read_table(backend, "no.such")
+            read_table(session, backend, "no.such")
 
 
 @pytest.mark.parametrize(
@@ -238,140 +240,6 @@ def test_a_missing_extra_is_named(tmp_path, parquet, package, extra, args):
     )
     assert (ran.returncode, ran.stdout) == (2, "")
     assert f"pip install 'headcount[{extra}]'" in ran.stderr
-
-
-@pytest.fixture(scope="module")
-def tables(postgres_url, events):
-    """Put the events into tables with all kinds of names."""
-    import psycopg
-
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute('DROP SCHEMA IF EXISTS "My Schema" CASCADE')
-        connection.execute('CREATE SCHEMA "My Schema"')
-        copied_to_postgres(postgres_url, events, "plain")
-        for name in ('"My Schema"."o\'d""d.tab%le"', '"My Schema".plain', '"Plain.Dot"'):
-            connection.execute(f"DROP TABLE IF EXISTS {name}")
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM plain")
-        connection.execute("CREATE MATERIALIZED VIEW seen AS SELECT * FROM plain")
-        connection.execute("CREATE TYPE food AS ENUM ('bread', 'milk', 'tea')")
-        connection.execute(
-            "CREATE TABLE enumerated AS "
-            "SELECT uid, item::food AS item FROM plain WHERE item IN ('bread', 'milk', 'tea')"
-        )
-    yield postgres_url
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("DROP TABLE enumerated")
-        connection.execute("DROP TYPE food")
-        connection.execute("DROP MATERIALIZED VIEW seen")
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--table", "plain"),
-        ("--table", "public.plain"),
-        ("--table", "My Schema.plain"),
-        ("--table", "My Schema.o'd\"d.tab%le"),
-        ("--table", '"My Schema"."o\'d""d.tab%le"'),
-        ("--table", "Plain.Dot"),
-        ("--table", "seen"),
-        ("--sql", "SELECT * FROM \"My Schema\".plain WHERE item LIKE '%e%' OR true"),
-        ("--sql", "SELECT uid, item::text AS item FROM enumerated UNION ALL SELECT 'x', 'rare'"),
-    ],
-)
-def test_tables_and_queries_of_postgresql(tables, headcount, parquet, option):
-    duckdb = headcount("release", parquet, *SEEDED)
-    ours = headcount("release", tables, *option, *SEEDED)
-    if "UNION" in option[1]:
-        assert (ours.code, len(ours.out.splitlines())) == (0, len(duckdb.out.splitlines()))
-    else:
-        view = f"{CAUTIONS[Unit.VIEW]}\n" if option[1] == "seen" else ""
-        assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err + view)
-
-
-def test_an_enumeration_is_counted_as_text(tables, headcount):
-    ran = headcount("release", tables, "--table", "enumerated", *SEEDED)
-    assert ran.code == 0
-    assert [line.split(",")[0] for line in ran.out.splitlines()[-3:]] == [
-        '"bread"',
-        '"milk"',
-        '"tea"',
-    ]
-
-
-@pytest.mark.parametrize(
-    ("option", "says"),
-    [
-        (("--table", "nope"), "there is no table 'nope'; there are: "),
-        (("--table", "PLAIN"), "'Plain.Dot', "),
-        (("--sql", "SELECT * FROM nope"), "a table, a column or a permission is missing"),
-        (("--sql", "SELECT uid, uid, item FROM plain"), "two columns of the SQL have the same"),
-        (("--sql", "SELECT uid, ARRAY[item] AS item FROM plain"), "holds no plain values"),
-        (("--sql", "SELECT uid, int4(item) AS item FROM plain"), "SQLSTATE 22P02"),
-        (("--sql", "SELECT uid AS whom, item FROM plain"), "no column 'uid'; there are: 'whom'"),
-        (("--sql", "DELETE FROM plain"), "must be a single SELECT"),
-        (("--sql", "WITH d AS (DELETE FROM plain RETURNING *) SELECT * FROM d"), "single SELECT"),
-        (("--sql", "SELECT * INTO copied FROM plain"), "must be a single SELECT"),
-    ],
-)
-def test_what_postgresql_cannot_be_asked(tables, headcount, option, says):
-    ran = headcount("release", tables, *option, *OPTIONS)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err
-    assert "canary" not in ran.err
-
-
-def test_a_query_that_writes_by_a_function_changes_nothing(tables, headcount):
-    import psycopg
-
-    with psycopg.connect(tables, autocommit=True) as connection:
-        connection.execute("CREATE TABLE IF NOT EXISTS written (n int)")
-        connection.execute(
-            "CREATE OR REPLACE FUNCTION write() RETURNS text LANGUAGE sql "
-            "AS $$INSERT INTO written VALUES (1); SELECT 'x'$$"
-        )
-        sql = "SELECT uid, write() AS item FROM plain"
-        assert headcount("release", tables, "--sql", sql, *OPTIONS).code == 0
-        assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
-        connection.execute("DROP FUNCTION write")
-        connection.execute("DROP TABLE written")
-
-
-SECRETS = {
-    "no server": f"postgres://u:{PASSWORD}@127.0.0.1:1/d",
-    "no host": f"postgres://u:{PASSWORD}@nohost.invalid/d",
-    "no URL": f"postgres://u:{PASSWORD}@[::1/d",
-    "a bad escape": f"postgres://u:{PASSWORD}%zz@127.0.0.1:1/d",
-    "an unknown option": f"postgres://u:p@127.0.0.1:1/d?secret={PASSWORD}",
-    "a bad value": f"postgres://u:{PASSWORD}@127.0.0.1:1/d?sslmode={PASSWORD}",
-    "a bad port": f"postgres://u:p@127.0.0.1:{PASSWORD}/d",
-    "an @ in the password": f"postgres://u:p@{PASSWORD}@127.0.0.1:1/d",
-}
-
-
-@pytest.mark.parametrize("url", SECRETS.values(), ids=SECRETS)
-def test_a_password_is_never_said(headcount, tmp_path, url):
-    needs("psycopg")
-    args = ["--table", "t", *OPTIONS, "--output", tmp_path / "o.csv"]
-    ran = headcount("release", url, *args)
-    assert (ran.code in (2, 4), ran.out) == (True, "")
-    assert PASSWORD not in ran.err
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(hc.HeadcountError) as caught:
-        hc.release(url, table="t", user="u", item="i", budget=BUDGET)
-    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
-    assert caught.value.__context__ is None
-
-
-@pytest.mark.parametrize("wrong", ["password", "database"])
-def test_a_login_that_is_refused(tables, headcount, wrong):
-    """The server of the tests asks nobody for a password; a user that is not there is refused."""
-    secret = tables.replace("postgres:@", f"nobody:{PASSWORD}@")
-    url = secret if wrong == "password" else tables.replace("/postgres?", f"/{PASSWORD}?")
-    ran = headcount("release", url, "--table", "plain", *OPTIONS)
-    assert (ran.code, ran.out) == (4, "")
-    assert "refused the login or has no such database" in ran.err
-    assert PASSWORD not in ran.err
 
 
 def test_spark_that_does_not_start(tmp_path, parquet, spill):

@@ -5,11 +5,13 @@ person's value could change the schema of the result, or whether there is one at
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from headcount.engines import Session, duckdb
+from headcount.arrays import as_text
+from headcount.engines.duckdb.count import connect, with_true_types
 from headcount.engines.guard import opening
+from headcount.engines.session import Session
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
 _NAME = "headcount_events"
 
 
-def read_memory(session: Session, source: Any, columns: Sequence[str] | None) -> tuple[Any, Any]:  # noqa: ANN401
+def read_memory(
+    session: Session,
+    source: Any,  # noqa: ANN401 (a table of any of these kinds)
+    columns: Collection[str] | None,
+) -> tuple[Any, Any]:
     """Return a table in memory as an Ibis table of DuckDB, and the backend.
 
     Only the columns that are asked for are looked at, if they are all there.
@@ -26,16 +32,16 @@ def read_memory(session: Session, source: Any, columns: Sequence[str] | None) ->
     table = opening(lambda: _plain_types(_as_arrow(source, columns)), "cannot read this table")
     # All rows now, or an item that is no text would be found only where its count is high.
     opening(lambda: table.validate(full=True), "cannot read this table")
-    backend = duckdb.connect(session)
+    backend = connect(session)
 
     def register() -> Any:  # noqa: ANN401 (Ibis has no types)
         backend.con.register(_NAME, table)
-        return duckdb.with_true_types(backend.table(_NAME), [table.schema])
+        return with_true_types(backend.table(_NAME), [table.schema])
 
     return opening(register, "cannot read this table"), backend
 
 
-def _as_arrow(source: Any, columns: Sequence[str] | None) -> "pa.Table":  # noqa: ANN401
+def _as_arrow(source: Any, columns: Collection[str] | None) -> "pa.Table":  # noqa: ANN401
     import pyarrow as pa
 
     if isinstance(source, pa.RecordBatch):
@@ -56,7 +62,7 @@ def _as_arrow(source: Any, columns: Sequence[str] | None) -> "pa.Table":  # noqa
     )
 
 
-def _wanted(there: list[Any], columns: Sequence[str] | None) -> list[Any]:
+def _wanted(there: list[Any], columns: Collection[str] | None) -> list[Any]:
     if len(set(there)) < len(there):
         raise SourceError("two columns of this table have the same name")
     return list(columns) if columns is not None and set(columns) <= set(there) else there
@@ -84,27 +90,6 @@ def _from_polars(column: Any) -> "pa.Array":  # noqa: ANN401
     if column.dtype.is_object():  # as Arrow, it would be addresses in memory
         return pa.array(map(as_text, column), pa.string())
     return column.to_arrow()
-
-
-def as_text(value: object) -> str | None:
-    """Return a value of any kind as text: text as it is, bytes in hexadecimal.
-
-    No value is an error: that would tell everybody that somebody has it.
-    """
-    match value:
-        case None:
-            return None
-        case str():
-            text = value
-        case bytes():
-            return value.hex()
-        case _:
-            try:
-                text = str(value)
-            except Exception:  # an integer of very many digits, for one
-                text = f"<{type(value).__name__}>"
-    # Halves of characters, which UTF-8 does not have, are written out.
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain_types(table: "pa.Table") -> "pa.Table":

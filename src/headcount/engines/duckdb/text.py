@@ -16,10 +16,10 @@ from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
-from headcount.engines.duckdb import with_true_types
+from headcount.engines.duckdb.count import with_true_types
+from headcount.engines.files import is_gzipped, stored_schemas
 from headcount.engines.guard import opening
 from headcount.errors import SourceError
-from headcount.inputs.files import is_gzipped, stored_schemas
 
 _CSV = {
     "header": True,
@@ -30,15 +30,6 @@ _CSV = {
     "allow_quoted_nulls": False,
 }
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-
-_LINES = "a line of the {} does not have the form that was expected: UTF-8, {}"
-#: What an error says of a file that cannot be read to its end. Which line it is stays private.
-EXPECTED = {
-    "csv": _LINES.format("CSV", "as many fields as the header has, commas between, quotes closed"),
-    "tsv": _LINES.format("TSV", "as many fields as the header has, tabs between, quotes closed"),
-    "json": _LINES.format("JSON", "one whole object on each line"),
-}
 
 
 def read_files(

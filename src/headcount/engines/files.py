@@ -6,18 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.engines.guard import opening
-from headcount.errors import SourceError
+from headcount.engines.guard import ANY_FORM, opening
+from headcount.engines.registry import databases, reader
+from headcount.errors import SettingsError, SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
-KINDS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
-KINDS |= {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
-KINDS |= {".db": "database"}  # of either engine; its first bytes say which
+    from headcount.engines.reader import Reader
 
-_MAGIC = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\0"), "parquet": (0, b"PAR1")}
+#: The forms of files of events, by the endings of their names.
+FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
+FORMS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
+# A database of any engine; its first bytes say of which.
+_ANY_DATABASE = {".db": "database"}
+
+_PARQUET = (0, b"PAR1")
 _GZIP = b"\x1f\x8b"
 _TEXT = ("csv", "tsv", "json")
 _LAKES = (("delta", "_delta_log"), ("iceberg", "metadata"))
@@ -27,6 +31,19 @@ _HINTS = {
     "csv": ": it needs text in UTF-8",
     "tsv": ": it needs text in UTF-8",
 }
+
+_LINES = "a line of the {} does not have the form that was expected: UTF-8, {}"
+# What an error says of a file that cannot be read to its end. Which line it is stays private.
+_EXPECTED = {
+    "csv": _LINES.format("CSV", "as many fields as the header has, commas between, quotes closed"),
+    "tsv": _LINES.format("TSV", "as many fields as the header has, tabs between, quotes closed"),
+    "json": _LINES.format("JSON", "one whole object on each line"),
+}
+
+
+def expected(form: str) -> str:
+    """Return what an error says of files of a form that cannot be read to their end."""
+    return _EXPECTED.get(form, ANY_FORM)
 
 
 def is_gzipped(path: Path) -> bool:
@@ -63,6 +80,29 @@ def matching(name: str) -> tuple[str, list[Path]]:
     return kinds.pop(), paths
 
 
+def of_form(name: str, by: "Reader") -> tuple[str, list[Path]]:
+    """Return the form of files of events, and the files; refuse what an engine does not read."""
+    form, paths = matching(name)
+    if form not in by.file_forms:
+        forms = " and ".join(
+            one.title() if one == "parquet" else one.upper() for one in by.file_forms
+        )
+        raise SourceError(f"{by.title} reads {forms} files here; leave the engine to DuckDB")
+    return form, paths
+
+
+def database_in(name: str, engine: str | None) -> "tuple[Reader, Path] | None":
+    """Return the database file that a path names, and what reads it; None for files of events."""
+    kind, paths = matching(name)
+    if kind in FORMS.values():
+        return None
+    if len(paths) > 1:
+        raise SourceError("give one database file, not several")
+    if engine not in (None, kind):
+        raise SettingsError(f"an engine is chosen for files of events; this is a {kind} database")
+    return reader(kind), paths[0]
+
+
 def stored_schemas(paths: Sequence[Path]) -> "list[pa.Schema]":
     """Return what Parquet files say of their columns."""
     import pyarrow.parquet as pq
@@ -79,7 +119,8 @@ def lake_of(folder: Path) -> str | None:
 
 
 def _kind(path: Path) -> str:
-    kind = KINDS.get(
+    kinds = _kinds()
+    kind = kinds.get(
         path.with_suffix("").suffix.lower() if is_gzipped(path) else path.suffix.lower()
     )
     if path.is_dir():
@@ -87,7 +128,7 @@ def _kind(path: Path) -> str:
             raise SourceError(f"{str(path)!r} is a {lake.title()} table; --engine spark reads it")
         raise SourceError(f"{str(path)!r} is a folder; name its files, for instance with a glob")
     if kind is None or (is_gzipped(path) and kind not in _TEXT):
-        known = ", ".join(sorted(KINDS))
+        known = ", ".join(sorted(kinds))
         raise SourceError(
             f"cannot tell what {str(path)!r} is by its ending; known are: {known}, and .gz after "
             "those of text files"
@@ -104,7 +145,7 @@ def _kind(path: Path) -> str:
     if not head:
         raise SourceError(f"the file {str(path)!r} is empty")
     engine = database_of(head)
-    if kind == "database" and engine is not None:
+    if engine is not None and kind in ("database", engine):
         return engine
     if not _looks_like(kind, head, gzipped=is_gzipped(path)):
         raise SourceError(
@@ -115,20 +156,30 @@ def _kind(path: Path) -> str:
 
 def database_of(head: bytes) -> str | None:
     """Return the engine of a database by its first 64 bytes; None if they are of something else."""
-    return next((name for name in ("duckdb", "sqlite") if _begins_like(name, head)), None)
+    magics = ((one.name, one.database_magic) for one in databases())
+    return next((name for name, magic in magics if magic and _begins_with(magic, head)), None)
 
 
-def _begins_like(kind: str, head: bytes) -> bool:
-    offset, magic = _MAGIC[kind]
-    return head[offset:].startswith(magic)
+def _kinds() -> dict[str, str]:
+    """Return what the endings of names say: a form of events, or the engine of a database."""
+    own = {suffix: one.name for one in databases() for suffix in one.database_suffixes}
+    return {**FORMS, **_ANY_DATABASE, **own}
+
+
+def _begins_with(magic: tuple[int, bytes], head: bytes) -> bool:
+    offset, expected_bytes = magic
+    return head[offset:].startswith(expected_bytes)
 
 
 def _looks_like(kind: str, head: bytes, *, gzipped: bool) -> bool:
     if gzipped:
         return head.startswith(_GZIP)
+    if kind == "parquet":
+        return _begins_with(_PARQUET, head)
     if kind not in _TEXT:
-        return kind in _MAGIC and _begins_like(kind, head)
-    if head.startswith(_GZIP) or any(_begins_like(other, head) for other in _MAGIC):
+        # Of an engine whose files have no mark, anything may be one.
+        return kind != "database" and reader(kind).database_magic is None
+    if head.startswith(_GZIP) or _begins_with(_PARQUET, head) or database_of(head):
         return False
     if kind == "json":
         return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"")

@@ -1,0 +1,44 @@
+"""What a database says about its own tables, views and functions."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headcount.engines.guard import opening
+
+#: How an error begins if a catalog cannot be read.
+ERROR_PREFIX = "the tables of the database cannot be listed"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or view.
+
+    Attributes:
+        columns: their names, in order.
+        stored: whether it holds its rows itself. A view does not, and nor is that known of a
+            foreign or virtual table, or of one with row-level security.
+    """
+
+    columns: Sequence[str]
+    stored: bool
+
+
+class Catalog(Protocol):
+    """The tables and functions of a database."""
+
+    def relation(self, schema: str | None, name: str) -> Relation | None:
+        """Return what a query means by a name, or nothing if there is no such table or view."""
+
+    def redefines(self, functions: Collection[str]) -> bool:
+        """Whether somebody has defined a function by one of these names, given in lower case."""
+
+
+def fetched(connection: Any, query: str, values: list[Any]) -> list[Any]:  # noqa: ANN401
+    """Return the rows of a query on an embedded database's catalog."""
+    return opening(lambda: list(connection.execute(query, values).fetchall()), ERROR_PREFIX)
+
+
+def as_relation(rows: list[Any]) -> Relation | None:
+    """Return a relation from one row for each column: its name, and whether it is stored."""
+    return Relation([name for name, _ in rows], all(stored for _, stored in rows)) if rows else None

@@ -1,0 +1,62 @@
+"""Database files: what DuckDB's and SQLite's have in common."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from headcount.engines.base import Engine
+from headcount.engines.catalog import Catalog
+from headcount.engines.guard import opening
+from headcount.errors import SourceError
+
+# What a query is called while it is read: a temporary view, seen by this connection only.
+_VIEW = "headcount_events"
+
+
+def view_name(definition: str) -> str:
+    """Return a name for a temporary view, which its definition does not use."""
+    name = _VIEW
+    while name in definition.lower():
+        name += "_"
+    return name
+
+
+class DatabaseFile(ABC):
+    """A database file that is open for reading, as `headcount.engines.reader.Database` has it."""
+
+    def __init__(self, path: Path, engine: Engine, catalog: Catalog) -> None:
+        self._name = str(path)
+        self.engine = engine
+        self.catalog = catalog
+        self.backend: Any = engine.backend
+
+    def table(self, name: str | None) -> tuple[Any, bool]:
+        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
+        known = opening(self.tables, f"the tables of {self._name!r} cannot be listed")
+        listed = ", ".join(map(repr, sorted(known))) or "no tables"
+        if name is None:
+            raise SourceError(f"name a table of {self._name!r}, or give SQL; it has: {listed}")
+        if name not in known:
+            raise SourceError(f"there is no table {name!r} in {self._name!r}; it has: {listed}")
+        plain, schema = known[name]
+        relation = self.catalog.relation(schema, plain)
+        table = opening(lambda: self.read(plain, schema), f"cannot read the table {name!r}")
+        return table, relation is not None and relation.stored
+
+    def query(self, select: str) -> Any:  # noqa: ANN401
+        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+
+        def read() -> Any:  # noqa: ANN401
+            view = view_name(select)
+            self.backend.con.execute(f'CREATE TEMPORARY VIEW "{view}" AS {select}')
+            return self.read(view, None)
+
+        return opening(read, "the SQL cannot be run")
+
+    @abstractmethod
+    def tables(self) -> dict[str, tuple[str, str | None]]:
+        """Return what each table is asked for by: its name, and its schema if it is not in main."""
+
+    @abstractmethod
+    def read(self, name: str, schema: str | None) -> Any:  # noqa: ANN401
+        """Return a table or view as an Ibis table of true types."""

@@ -1,0 +1,64 @@
+"""A DuckDB file: its tables, and what its catalog says of them."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from headcount.engines.catalog import Relation, as_relation, fetched
+from headcount.engines.database import DatabaseFile
+from headcount.engines.duckdb.count import DuckDB, connect, with_true_types
+from headcount.engines.session import Session
+
+
+class DuckDBCatalog:
+    """The catalog of a DuckDB file."""
+
+    def __init__(self, connection: Any) -> None:  # noqa: ANN401
+        self._connection = connection
+
+    def relation(self, schema: str | None, name: str) -> Relation | None:
+        """Return a table or view; upper and lower case are the same."""
+        rows = fetched(
+            self._connection,
+            "SELECT column_name, table_type = 'BASE TABLE' FROM information_schema.columns "
+            "JOIN information_schema.tables USING (table_catalog, table_schema, table_name) "
+            "WHERE table_catalog = current_database() AND lower(table_name) = lower(?) "
+            "AND lower(table_schema) = lower(coalesce(?, current_schema())) "
+            "ORDER BY ordinal_position",
+            [name, schema],
+        )
+        return as_relation(rows)
+
+    def redefines(self, functions: Collection[str]) -> bool:
+        """Whether a macro has one of these names, or that of a function or operator of DuckDB."""
+        own = "SELECT lower(function_name) FROM duckdb_functions() WHERE internal = {}"
+        shadowed = fetched(
+            self._connection,
+            f"{own.format('false')} AND (list_contains(?, lower(function_name)) "
+            f"OR lower(function_name) IN ({own.format('true')}))",
+            [list(functions)],
+        )
+        return bool(shadowed)
+
+
+class DuckDBFile(DatabaseFile):
+    """A DuckDB file."""
+
+    def __init__(self, session: Session, path: Path) -> None:
+        backend = connect(session, path)
+        super().__init__(path, DuckDB(backend, session), DuckDBCatalog(backend.con))
+
+    def tables(self) -> dict[str, tuple[str, str | None]]:
+        """Return the tables of all schemas."""
+        rows = self.backend.con.sql(
+            "SELECT table_name, table_schema, table_schema = current_schema() "
+            "FROM information_schema.tables WHERE table_catalog = current_database()"
+        ).fetchall()
+        return {
+            name if current else f"{schema}.{name}": (name, None if current else schema)
+            for name, schema, current in rows
+        }
+
+    def read(self, name: str, schema: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
+        """Return a table or view as an Ibis table of true types."""
+        return with_true_types(self.backend.table(name, database=schema))

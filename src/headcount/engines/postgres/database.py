@@ -1,0 +1,28 @@
+"""A PostgreSQL database that is open for reading."""
+
+from typing import Any
+
+from headcount.engines.postgres import read
+from headcount.engines.postgres.catalog import PostgresCatalog
+from headcount.engines.postgres.count import Postgres
+from headcount.engines.session import Session
+from headcount.errors import SourceError
+
+
+class PostgresServer:
+    """A database of a server, as `headcount.engines.reader.Database` has it."""
+
+    def __init__(self, session: Session, url: str) -> None:
+        self._backend = read.connect(session, url)
+        self.engine = Postgres(self._backend, session)
+        self.catalog = PostgresCatalog(self._backend.con)
+
+    def table(self, name: str | None) -> tuple[Any, bool]:
+        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
+        if name is None:
+            raise SourceError("name a table of the server, or give SQL")
+        return read.table(self._backend, name), self.catalog.is_stored(name)
+
+    def query(self, select: str) -> Any:  # noqa: ANN401 (Ibis has no types)
+        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+        return read.query(self._backend, select)

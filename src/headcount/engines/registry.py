@@ -1,0 +1,136 @@
+"""Which engines there are: those that installed packages declare, headcount's own among them.
+
+A package declares one in its ``pyproject.toml``, which names a `headcount.engines.reader.Reader`:
+
+    [project.entry-points."headcount.engines"]
+    name = "package.module:reader"
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from headcount.engines.base import Engine
+from headcount.engines.reader import Reader
+from headcount.engines.session import Session
+from headcount.errors import EngineError, SettingsError
+
+GROUP = "headcount.engines"
+_OWN = "headcount.engines."
+
+_registered: dict[str, Reader] = {}
+
+
+def register(reader: Reader) -> None:
+    """Add an engine for this process: for tests and notebooks. A package declares it instead."""
+    if reader.name in names():
+        raise SettingsError(f"there is an engine {reader.name!r} already")
+    _registered[reader.name] = reader
+
+
+def unregister(name: str) -> None:
+    """Remove an engine that was added with `register`."""
+    _registered.pop(name, None)
+
+
+def names() -> list[str]:
+    """Return the names of all engines, sorted; none is imported for it."""
+    return sorted({*_declared(), *_registered})
+
+
+def reader(name: str) -> Reader:
+    """Return one engine's reader, and import no other."""
+    return _registered[name] if name in _registered else _loaded(name)
+
+
+def readers() -> list[Reader]:
+    """Return the readers of all engines, by name."""
+    return [reader(name) for name in names()]
+
+
+def file_engines() -> list[str]:
+    """Return the names of the engines that files can be read with."""
+    return [one.name for one in readers() if one.file_forms]
+
+
+def for_url(url: str) -> Reader | None:
+    """Return the reader for the scheme of a URL, if there is one."""
+    scheme, mark, _ = url.partition("://")
+    return _only([one for one in readers() if mark and scheme in one.url_schemes], f"{scheme}://")
+
+
+def for_object(source: object) -> Reader | None:
+    """Return the reader for a Python object, by its type or one that this inherits from."""
+    kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(source).mro()}
+    found = [one for one in readers() if not kinds.isdisjoint(one.objects)]
+    return _only(found, type(source).__name__)
+
+
+def databases() -> list[Reader]:
+    """Return the readers of database files."""
+    return [one for one in readers() if one.database_suffixes]
+
+
+def for_backend(backend: Any) -> Reader | None:  # noqa: ANN401 (an Ibis backend)
+    """Return the reader that knows a backend of Ibis better than Ibis does, if there is one."""
+    found = [one for one in readers() if one.ibis_backend == backend.name]
+    return _only(found, f"{backend.name} tables of Ibis")
+
+
+# Databases whose collations, unless told otherwise, take different texts for the same.
+_COLLATING = ("mysql", "mssql", "singlestoredb", "oracle")
+
+
+def engine_for(backend: Any, session: Session) -> Engine:  # noqa: ANN401 (an Ibis backend)
+    """Return the engine that an Ibis backend is."""
+    known = for_backend(backend)
+    if known is None:
+        return Engine(backend, session, compares_bytes=backend.name not in _COLLATING)
+    known.require()
+    return known.engine(backend, session)
+
+
+def _only(found: list[Reader], what: str) -> Reader | None:
+    if len(found) > 1:
+        engines = " and ".join(one.name for one in found)
+        raise SettingsError(f"several engines read {what}: {engines}; uninstall all but one")
+    return found[0] if found else None
+
+
+@cache
+def _declared() -> dict[str, EntryPoint]:
+    declared: dict[str, EntryPoint] = {}
+    for entry in [*entry_points(group=GROUP), *_beside()]:
+        other = declared.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise SettingsError(
+                f"two packages declare an engine {entry.name!r}: {other.value} and {entry.value}; "
+                "uninstall one of them"
+            )
+    return declared
+
+
+def _beside() -> list[EntryPoint]:
+    """Return headcount's own engines where its metadata are older than its code.
+
+    An editable install knows what was declared when it was made. The folders beside this module
+    are what would be declared now.
+    """
+    if any(entry.value.startswith(_OWN) for entry in entry_points(group=GROUP)):
+        return []
+    folders = [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
+    return [EntryPoint(name, f"{_OWN}{name}:reader", GROUP) for name in folders]
+
+
+@cache
+def _loaded(name: str) -> Reader:
+    entry = _declared()[name]
+    try:
+        found: Reader = entry.load()
+    except Exception as error:
+        raise EngineError(
+            f"the engine {name!r} cannot be loaded from {entry.value} ({type(error).__name__}); "
+            "install or uninstall the package that declares it"
+        ) from None
+    return found
