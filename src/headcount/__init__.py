@@ -31,7 +31,9 @@ from headcount.ledger.ledger import Ledger
 from headcount.pipeline import ask
 from headcount.privacy.accounting.budget import Budget
 from headcount.question import Question
-from headcount.results.release import Guarantee, Release
+from headcount.results.guarantee import Guarantee
+from headcount.results.notices import Notice
+from headcount.results.release import Release
 
 __version__ = _version("headcount")
 
@@ -49,6 +51,7 @@ __all__ = [
     "LedgerUnavailableError",
     "MissingExtraError",
     "NotPrivateError",
+    "Notice",
     "OutputError",
     "Question",
     "Release",

@@ -13,7 +13,8 @@ from headcount.ledger.ledger import Ledger
 from headcount.privacy.mechanisms import Progress
 from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
 from headcount.question import HistogramQuestion, Question, column_names
-from headcount.results.release import Guarantee, Release, build_release
+from headcount.results.guarantee import Guarantee
+from headcount.results.release import Release, build_release
 from headcount.views.engine_view import EngineView
 from headcount.views.histogram import check_columns, table_of, top_of_histogram
 

@@ -49,4 +49,3 @@ def test_a_macro_by_the_name_of_a_function_is_refused(shop, macro):
     for release in ways(shop):
         with pytest.raises(hc.SourceError, match="macro"):
             release()
-

@@ -5,13 +5,21 @@
 
 from headcount.errors import SettingsError
 from headcount.privacy.mechanisms.auto import Auto
-from headcount.privacy.mechanisms.base import Mechanism, MechanismResult, Options, Plan, Progress
+from headcount.privacy.mechanisms.base import (
+    Measure,
+    Mechanism,
+    MechanismResult,
+    Options,
+    Plan,
+    Progress,
+)
 from headcount.privacy.mechanisms.pcr import PCR, PaperPCR
 from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.mechanisms.threshold import Threshold
 
 __all__ = [
     "DEFAULT",
+    "Measure",
     "Mechanism",
     "MechanismResult",
     "Options",
