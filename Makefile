@@ -30,6 +30,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.imports
 	$(BIN)/lint-imports --no-cache
 
 bench: .venv/installed-dev

@@ -168,6 +168,7 @@ def test_commands_and_python_of_a_page_run(page, example_files, tmp_path, monkey
     folder = tmp_path / "folder"
     shutil.copytree(example_files, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("headcount.engines.registry._registered", {})  # a page may add engines
     names = {"__name__": "__main__"}
     for block in blocks_of(page):
         if EXAMPLE_URL in block.text and block.language != "text":
@@ -195,7 +196,7 @@ def test_commands_that_are_not_run_can_be_parsed(page):
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)
 def test_blocks_have_a_language_that_is_run_or_known(page):
     for block in blocks_of(page):
-        known = ("bash", "console", "python", "json", "text")
+        known = ("bash", "console", "python", "json", "text", "toml")
         assert block.language in known, f"{name_of(page)}:{block.line}"
 
 
@@ -236,6 +237,9 @@ def test_the_index_links_to_every_page():
     assert {page for page in PAGES[1:] if page != index} <= links
 
 
-def test_the_changelog_begins_with_this_version():
-    entries = re.findall(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
-    assert entries[0] == headcount.__version__
+def test_the_changelog_has_this_version_below_what_is_not_released():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    entries = re.findall(r"^## \[([^\]]+)\]", text, flags=re.M)
+    assert entries[:2] == ["Unreleased", headcount.__version__]
+    dated = re.findall(r"^## \[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d$", text, flags=re.M)
+    assert len(dated) == len(entries) - 1

@@ -31,13 +31,11 @@ def wait_until(condition, processes=()):
 def master(tmp_path_factory):
     """Return the address of the master."""
     pyspark = needs("pyspark")
-    from headcount.engines.spark.start import use_packaged_java
+    from headcount.engines.spark.start import java_variables
 
-    if "JAVA_HOME" not in os.environ:
-        use_packaged_java()
     folder = tmp_path_factory.mktemp("cluster")
     home = Path(pyspark.__file__).parent
-    env = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    env = {**os.environ, **java_variables(), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
     env |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_DIRS": str(folder)}
     env |= {"SPARK_WORKER_DIR": str(folder / "work"), "SPARK_NO_DAEMONIZE": "1"}
     processes = []

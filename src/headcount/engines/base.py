@@ -142,30 +142,30 @@ class Engine:
         self.backend._run_pre_execute_hooks(query)
         return str(self.backend.compile(query))
 
-    def materialise(self, query: Expression, says: str) -> Expression:
+    def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query once and keep its rows on the engine until the session ends."""
-        raise self._one_pass_only(says)
+        raise self._one_pass_only(error_prefix)
 
-    def keep_distinct(self, rows: Expression, says: str) -> Expression:
+    def keep_distinct(self, rows: Expression, error_prefix: str) -> Expression:
         """Keep each of the rows of a query once, as `materialise` does.
 
         Formal guarantee: no two rows that are kept are equal for what will count them, whatever
         became of their values on the way there. Sensitivity rests on this: a user whose pair with
         an item is there twice counts twice for it.
         """
-        return self.materialise(rows.distinct(), says)
+        return self.materialise(rows.distinct(), error_prefix)
 
-    def upload(self, rows: "pa.Table", says: str) -> Expression:
+    def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Put a small public table on the engine until the session ends."""
-        raise self._one_pass_only(says)
+        raise self._one_pass_only(error_prefix)
 
-    def _one_pass_only(self, says: str) -> SourceError:
-        return SourceError(f"{says}: methods with several passes do not run on {self.name}")
+    def _one_pass_only(self, error_prefix: str) -> SourceError:
+        return SourceError(f"{error_prefix}: methods with several passes do not run on {self.name}")
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query and return its rows."""
         return self.backend.to_pyarrow(query)
 
-    def run(self, query: Expression, says: str) -> "pa.Table":
-        """Run a query; ``says`` begins the error if it fails."""
-        return running(lambda: self.fetch(query), says, self.expected)
+    def run(self, query: Expression, error_prefix: str) -> "pa.Table":
+        """Run a query; ``error_prefix`` begins the error if it fails."""
+        return running(lambda: self.fetch(query), error_prefix, self.expected)

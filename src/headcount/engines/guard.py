@@ -52,20 +52,20 @@ _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_tem
 ANY_FORM = "the contents do not have the form that was expected"
 
 
-def opening(action: Callable[[], _Result], says: str) -> _Result:
+def opening(action: Callable[[], _Result], error_prefix: str) -> _Result:
     """Run what looks at names and schemas only; whatever it raises is a fault of the input."""
-    return _guarded(action, lambda error: _of_schema(error, says))
+    return _guarded(action, lambda error: _of_schema(error, error_prefix))
 
 
-def running(action: Callable[[], _Result], says: str, expected: str = ANY_FORM) -> _Result:
+def running(action: Callable[[], _Result], error_prefix: str, expected: str = ANY_FORM) -> _Result:
     """Run what reads data; nothing of what it raises is passed on.
 
     Args:
         action: what to run.
-        says: how an error begins.
+        error_prefix: how an error begins.
         expected: how an error goes on if the data is at fault; what form it should have.
     """
-    return _guarded(action, lambda error: _without_data(error, says, expected))
+    return _guarded(action, lambda error: _without_data(error, error_prefix, expected))
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
@@ -125,27 +125,29 @@ def _is_interrupt(error: BaseException) -> bool:
     return type(error).__name__ == "InterruptException" or code == "SQLITE_INTERRUPT"
 
 
-def _of_schema(error: BaseException, says: str) -> HeadcountError:
+def _of_schema(error: BaseException, error_prefix: str) -> HeadcountError:
     kind = type(error).__name__
     if is_out_of_memory(error):
-        return EngineError(f"{says}: the engine ran out of memory; {MORE_MEMORY}")
+        return EngineError(f"{error_prefix}: the engine ran out of memory; {MORE_MEMORY}")
     if kind in _SCHEMA_FAULTS:
-        return SourceError(f"{says}: {str(error).splitlines()[0]}")
+        return SourceError(f"{error_prefix}: {str(error).splitlines()[0]}")
     if kind in _DATA_FAULTS:
-        return SourceError(f"{says}: {ANY_FORM}")
+        return SourceError(f"{error_prefix}: {ANY_FORM}")
     if kind == "NotImplementedException":  # DuckDB's
-        return SourceError(f"{says}: the engine has no type for a column of it; give it as text")
-    return SourceError(f"{says} ({kind})")
+        return SourceError(
+            f"{error_prefix}: the engine has no type for one of its columns; give it as text"
+        )
+    return SourceError(f"{error_prefix} ({kind})")
 
 
-def _without_data(error: BaseException, says: str, expected: str) -> HeadcountError:
+def _without_data(error: BaseException, error_prefix: str, expected: str) -> HeadcountError:
     kind = type(error).__name__
     if is_out_of_memory(error):
-        return EngineError(f"{says}: the engine ran out of memory; {MORE_MEMORY}")
+        return EngineError(f"{error_prefix}: the engine ran out of memory; {MORE_MEMORY}")
     if kind in ("IOException", "OSError") and any(w in str(error).lower() for w in _OUT_OF_SPACE):
-        return EngineError(f"{says}: there is no space left for temporary files")
+        return EngineError(f"{error_prefix}: there is no space left for temporary files")
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
-        return EngineError(f"{says}: there is no space left for temporary files")
+        return EngineError(f"{error_prefix}: there is no space left for temporary files")
     if kind in _DATA_FAULTS or type(error).__module__ == "sqlite3":
-        return SourceError(f"{says}: {expected}")
-    return EngineError(f"{says}: the engine failed ({kind})")
+        return SourceError(f"{error_prefix}: {expected}")
+    return EngineError(f"{error_prefix}: the engine failed ({kind})")

@@ -39,11 +39,11 @@ class KeptByDuckDB(Engine, ABC):
         """Return rows as DuckDB wants them."""
         return self.keeper.grouped(rows, by)
 
-    def materialise(self, query: Expression, says: str) -> Expression:
+    def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query over what DuckDB keeps, and keep its rows too."""
-        return self.keeper.materialise(query, says)
+        return self.keeper.materialise(query, error_prefix)
 
-    def keep_distinct(self, rows: Expression, says: str) -> Expression:
+    def keep_distinct(self, rows: Expression, error_prefix: str) -> Expression:
         """Send the rows of a query to DuckDB, and keep each of them once there.
 
         Rows that differ here may be equal there, if DuckDB has no type that holds all that they
@@ -51,22 +51,22 @@ class KeptByDuckDB(Engine, ABC):
         """
         query = rows.distinct()
         nothing = query.schema().to_pyarrow().empty_table()
-        sent = self.keeper.upload(nothing, says)  # refused if DuckDB would cut a value
+        sent = self.keeper.upload(nothing, error_prefix)  # refused if DuckDB would cut a value
 
         def insert() -> None:
             for batch in self.batches(query):
                 self.keeper.insert(sent, batch)
 
-        running(insert, says, self.expected)
+        running(insert, error_prefix, self.expected)
         # With the types of the query, which name the zone of a timestamp too.
         named = sent.op().copy(schema=query.schema()).to_expr()
-        kept = self.keeper.keep_distinct(named, says)
+        kept = self.keeper.keep_distinct(named, error_prefix)
         self.keeper.drop(sent)
         return kept
 
-    def upload(self, rows: "pa.Table", says: str) -> Expression:
+    def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Give a table to DuckDB."""
-        return self.keeper.upload(rows, says)
+        return self.keeper.upload(rows, error_prefix)
 
     def is_own(self, query: Expression) -> bool:
         """Whether a query is over this engine's own tables, not over what DuckDB keeps."""

@@ -203,8 +203,8 @@ class Store:
                 yield transaction
             except sa.exc.DBAPIError as error:
                 if lacks_a_table(error.orig):
-                    says = "the ledger was edited: a table or a column of it is missing"
-                    _raise_alone(VerificationError(says))
+                    message = "the ledger was edited: a table or a column of it is missing"
+                    _raise_alone(VerificationError(message))
                 raise
 
     def _require_file(self) -> None:

@@ -1,5 +1,7 @@
 """Files that are there whole or not at all."""
 
+import contextlib
+import itertools
 import os
 import tempfile
 from pathlib import Path
@@ -67,13 +69,11 @@ class AtomicFile:
         Without ``force``, a file that has appeared under that name in the meantime stays.
         """
         try:
-            handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=self._path.parent)
-            self._temporary = Path(name)
+            self._temporary, handle = _new_file(self._path.parent)
             with open(handle, "wb") as file:  # noqa: PTH123 (it is open already)
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            self._temporary.chmod(0o666 & ~_umask())
             if self._force:
                 self._temporary.replace(self._path)
             else:
@@ -126,7 +126,13 @@ def _is_database(path: Path) -> bool:
         return False
 
 
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
+def _new_file(folder: Path) -> tuple[Path, int]:
+    """Make a file in a folder, with the rights of any new file there; return it and its handle.
+
+    The system applies the umask. To ask for it is to change it, for all threads.
+    """
+    for number in itertools.count():
+        path = folder / f"{_PREFIX}{os.getpid()}-{number}"
+        with contextlib.suppress(FileExistsError):  # of another thread, or of one that was killed
+            return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    raise AssertionError  # there is always another number

@@ -151,12 +151,12 @@ def top_of_histogram(
     kept = _exact_items(histogram, items, count, number, lambda column: column)
     repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
     outside = kept.filter((kept[number] < 0) | (kept[number] > LARGEST_COUNT))
-    for bad, says in (
+    for bad, fault in (
         (repeated, "an item stands in several rows"),
         (outside, "a count is negative or too large"),
     ):
         if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
-            raise SourceError(f"this is no histogram of distinct users: {says}")
+            raise SourceError(f"this is no histogram of distinct users: {fault}")
     top = kept.filter(kept[number] >= minimum)
     top = top.mutate(**{number: top[number].cast("int64")})
     return highest(histogram, top, items, number, limit)

@@ -158,7 +158,7 @@ class DuckDB(Engine):
         """Return rows in order: groups that lie together aggregate three times as fast."""
         return rows.order_by(by)
 
-    def materialise(self, query: Expression, says: str) -> Expression:
+    def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query into a temporary table."""
         name = self.scratch_name()
         select = self.compiled(query)
@@ -173,7 +173,7 @@ class DuckDB(Engine):
             return made.copy(schema=query.schema()).to_expr()
 
         self.session.at_end(lambda: self._drop(name))
-        return running(create, says, self.expected)
+        return running(create, error_prefix, self.expected)
 
     def drop(self, table: Expression) -> None:
         """Let go of a table that is kept, before the session ends."""
@@ -182,13 +182,13 @@ class DuckDB(Engine):
     def _drop(self, name: str) -> None:
         self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
 
-    def upload(self, rows: "pa.Table", says: str) -> Expression:
+    def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Copy a table of this process: of its own, DuckDB knows how values are spread."""
         name = self.scratch_name()
         self.backend.con.register(name, rows)
         try:
             given = with_true_types(self.backend.table(name), [rows.schema])
-            return self.materialise(given, says)
+            return self.materialise(given, error_prefix)
         finally:
             self.backend.con.unregister(name)
 

@@ -46,20 +46,25 @@ def read_files(
     names = [escape(str(path)) for path in paths]
     # The columns are those of the files, whatever their folders are called.
     read = functools.partial(_read, backend, names, hive_partitioning=False)
-    says = f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
+    error_prefix = (
+        f"cannot read {str(paths[0])!r}" if len(paths) == 1 else f"cannot read the {kind} files"
+    )
     if kind == "parquet":
         return opening(
-            lambda: with_true_types(read("read_parquet"), stored_schemas(paths), columns), says
+            lambda: with_true_types(read("read_parquet"), stored_schemas(paths), columns),
+            error_prefix,
         )
     if all(is_gzipped(path) for path in paths):
         # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
         read = functools.partial(read, compression="gzip")
     if kind == "json":
-        columns = opening(lambda: _json_columns(paths), says)
-        return opening(lambda: read("read_json", columns=columns, format="newline_delimited"), says)
+        columns = opening(lambda: _json_columns(paths), error_prefix)
+        return opening(
+            lambda: read("read_json", columns=columns, format="newline_delimited"), error_prefix
+        )
     delimiter = _DELIMITERS[kind]
-    columns = opening(lambda: _csv_columns(paths, delimiter), says)
-    return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), says)
+    columns = opening(lambda: _csv_columns(paths, delimiter), error_prefix)
+    return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), error_prefix)
 
 
 def _read(backend: Any, names: list[str], reader: str, **options: Any) -> Any:  # noqa: ANN401

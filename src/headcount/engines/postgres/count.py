@@ -116,19 +116,19 @@ class Postgres(Engine):
         )
         return bool(row[0])
 
-    def materialise(self, query: Expression, says: str) -> Expression:
+    def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query into a temporary table."""
         name, select = self.scratch_name(), self.compiled(query)
-        self._create(name, f'CREATE TEMP TABLE "{name}" AS {select}', says)
-        return self._analysed(name, query.schema(), says)
+        self._create(name, f'CREATE TEMP TABLE "{name}" AS {select}', error_prefix)
+        return self._analysed(name, query.schema(), error_prefix)
 
-    def upload(self, rows: "pa.Table", says: str) -> Expression:
+    def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Copy a table into a temporary one."""
         import ibis
 
         name, schema = self.scratch_name(), ibis.schema(rows.schema)
         columns = ", ".join(c.sql("postgres") for c in schema.to_sqlglot_column_defs("postgres"))
-        self._create(name, f'CREATE TEMP TABLE "{name}" ({columns})', says)
+        self._create(name, f'CREATE TEMP TABLE "{name}" ({columns})', error_prefix)
 
         def copy() -> None:
             with (
@@ -138,24 +138,28 @@ class Postgres(Engine):
                 for row in rows.to_pylist():
                     lines.write_row(tuple(row.values()))
 
-        translated(lambda: self._interruptibly(copy), says)
-        return self._analysed(name, schema, says)
+        translated(lambda: self._interruptibly(copy), error_prefix)
+        return self._analysed(name, schema, error_prefix)
 
-    def _create(self, name: str, statement: str, says: str) -> None:
+    def _create(self, name: str, statement: str, error_prefix: str) -> None:
         def drop() -> None:
             with suppress(Exception):  # the connection, or the transaction, may be gone
                 self.backend.con.execute(f'DROP TABLE IF EXISTS pg_temp."{name}"')
 
         self.session.at_end(drop)
         execute = self.backend.con.execute
-        translated(lambda: self._interruptibly(lambda: execute(statement)), says, self.expected)
+        translated(
+            lambda: self._interruptibly(lambda: execute(statement)), error_prefix, self.expected
+        )
 
-    def _analysed(self, name: str, schema: Any, says: str) -> Expression:  # noqa: ANN401
+    def _analysed(self, name: str, schema: Any, error_prefix: str) -> Expression:  # noqa: ANN401
         """Return a temporary table, of which the planner knows how large it is."""
         import ibis
 
         execute = self.backend.con.execute
-        translated(lambda: self._interruptibly(lambda: execute(f'ANALYZE pg_temp."{name}"')), says)
+        translated(
+            lambda: self._interruptibly(lambda: execute(f'ANALYZE pg_temp."{name}"')), error_prefix
+        )
         return ibis.table(schema, name=name)
 
     def fetch(self, query: Expression) -> "pa.Table":
@@ -169,6 +173,6 @@ class Postgres(Engine):
 
         return interruptibly(action, interrupt)
 
-    def run(self, query: Expression, says: str) -> "pa.Table":
-        """Run a query; ``says`` begins the error if it fails."""
-        return translated(lambda: self.fetch(query), says, self.expected)
+    def run(self, query: Expression, error_prefix: str) -> "pa.Table":
+        """Run a query; ``error_prefix`` begins the error if it fails."""
+        return translated(lambda: self.fetch(query), error_prefix, self.expected)

@@ -19,12 +19,12 @@ _STATES = {
 }
 
 
-def translated(action: Any, says: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
+def translated(action: Any, error_prefix: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
     """Run an action; nothing that the server says is passed on."""
-    return running(lambda: _without_data(action, says, expected), says, expected)
+    return running(lambda: _without_data(action, error_prefix, expected), error_prefix, expected)
 
 
-def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
+def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa: ANN401
     import psycopg
 
     failure: HeadcountError
@@ -34,7 +34,7 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
         cause: psycopg.Error = error
         while isinstance(cause.__context__, psycopg.Error):  # the first, not what followed of it
             cause = cause.__context__
-        failure = _failure(cause.sqlstate, str(cause), says, expected)
+        failure = _failure(cause.sqlstate, str(cause), error_prefix, expected)
     raise failure
 
 
@@ -49,10 +49,10 @@ _UNCONNECTED = {
 }
 
 
-def _failure(state: str | None, message: str, says: str, expected: str) -> HeadcountError:
+def _failure(state: str | None, message: str, error_prefix: str, expected: str) -> HeadcountError:
     if state is None:
         reasons = (reason for sign, reason in _UNCONNECTED.items() if sign in message)
-        return EngineError(f"{says}: {next(reasons, 'the connection was lost')}")
+        return EngineError(f"{error_prefix}: {next(reasons, 'the connection was lost')}")
     reason = expected if state[:2] == "22" else _STATES.get(state[:2])
     kind = SourceError if state[:2] in ("22", "3D", "3F", "42") else EngineError
-    return kind(f"{says}: {reason or 'the server failed'} (SQLSTATE {state})")
+    return kind(f"{error_prefix}: {reason or 'the server failed'} (SQLSTATE {state})")

