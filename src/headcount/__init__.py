@@ -11,10 +11,12 @@ print(release.guarantee)
 from importlib.metadata import version as _version
 
 from headcount.api import release, release_counts
+from headcount.engines.cancel import CancelToken
 from headcount.errors import (
     BudgetError,
     BudgetExceededError,
     BudgetRefusedError,
+    CancelledError,
     EngineError,
     HeadcountError,
     InputError,
@@ -42,6 +44,8 @@ __all__ = [
     "BudgetError",
     "BudgetExceededError",
     "BudgetRefusedError",
+    "CancelToken",
+    "CancelledError",
     "EngineError",
     "Guarantee",
     "HeadcountError",

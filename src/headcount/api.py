@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headcount.engines import DEFAULT_MEMORY
+from headcount.engines import DEFAULT_MEMORY, CancelToken
 from headcount.inputs import SourceName, TableLike
 from headcount.pipeline import LedgerName, ask, ask_of_histogram, silent
 from headcount.privacy.accounting.budget import Budget
@@ -34,6 +34,7 @@ def release(
     again: bool = False,
     unsafe_seed: int | None = None,
     progress: Progress = silent,
+    cancel: CancelToken | None = None,
 ) -> Release:
     """Release how many distinct users have each item, with differential privacy.
 
@@ -70,11 +71,13 @@ def release(
         again: whether to count and to pay once more for a question that was answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
         progress: called with what is being done.
+        cancel: ends the release when its ``cancel`` is called, from another thread.
 
     Raises:
         InputError: what was asked for cannot be done; nothing was spent.
         EngineError: the engine failed; nothing was released.
         LedgerError: the ledger refused the release or failed; nothing was released.
+        CancelledError: it was cancelled; nothing was released.
     """
     question = Question(
         source=source,
@@ -100,6 +103,7 @@ def release(
         memory=memory,
         unsafe_seed=unsafe_seed,
         progress=progress,
+        cancel=cancel,
     )
 
 
@@ -119,6 +123,7 @@ def release_counts(
     user: str | None = None,
     unsafe_seed: int | None = None,
     progress: Progress = silent,
+    cancel: CancelToken | None = None,
 ) -> Release:
     """Release counts from a histogram of distinct users that exists already.
 
@@ -141,6 +146,7 @@ def release_counts(
             protects one kind of user, and the ledger refuses another.
         unsafe_seed: as for `release`.
         progress: as for `release`.
+        cancel: as for `release`.
     """
     question = HistogramQuestion(
         counts=counts,
@@ -155,5 +161,10 @@ def release_counts(
         user=user,
     )
     return ask_of_histogram(
-        question, ledger=ledger, dataset=dataset, unsafe_seed=unsafe_seed, progress=progress
+        question,
+        ledger=ledger,
+        dataset=dataset,
+        unsafe_seed=unsafe_seed,
+        progress=progress,
+        cancel=cancel,
     )

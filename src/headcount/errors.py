@@ -12,6 +12,7 @@
     │   ├── BudgetRefusedError          3   a release that a dataset's budget does not allow
     │   ├── LedgerUnavailableError      4   the ledger cannot be read or written now
     │   └── VerificationError           5   a ledger, or a release, that is not as it was written
+    ├── CancelledError                  130 a release that was cancelled through its token
     ├── NotPrivateError                 2   a seeded run where a private one is needed
     └── BudgetExceededError             1   a step asked for more than is left: a bug
 
@@ -92,6 +93,15 @@ class VerificationError(LedgerError):
     """A ledger was tampered with, or a release is not one that it was charged for."""
 
     exit_code = 5
+
+
+class CancelledError(HeadcountError):
+    """The release was cancelled; nothing was released."""
+
+    exit_code = 130
+
+    def __init__(self) -> None:
+        super().__init__("the release was cancelled")
 
 
 class NotPrivateError(HeadcountError):

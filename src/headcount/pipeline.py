@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TypeAlias
 
-from headcount.engines import DEFAULT_MEMORY, Session
+from headcount.engines import DEFAULT_MEMORY, CancelToken, Session
 from headcount.errors import EngineError, LedgerError, SettingsError
 from headcount.inputs import Request, check_named, open_source
 from headcount.inputs.unit import Unit
@@ -35,6 +35,7 @@ def ask(
     memory: str = DEFAULT_MEMORY,
     unsafe_seed: int | None = None,
     progress: Progress = silent,
+    cancel: CancelToken | None = None,
 ) -> Release:
     """Answer a question with a private release. `headcount.release` describes the parameters.
 
@@ -52,12 +53,14 @@ def ask(
     if answer is not None:
         return answer
     chosen, user, items = question.mechanism, question.user, question.items
-    with Session(memory) as session:
+    cancel = cancel or CancelToken()
+    progress = _checking(cancel, progress)
+    with cancel.translating(), Session(memory, cancel) as session:
         # All that can fail without data fails before anything is reserved.
         check_named(question.source, question.request)
         _try_out(entropy)
         charge.reserve(None if question.sql is not None else user)
-        with charge.returned_if_it_fails():
+        with charge.returned_if_it_fails(), cancel.translating():
             progress("opening the source")
             events = open_source(session, question.source, question.request)
             check_columns(events, user, items)
@@ -67,9 +70,9 @@ def ask(
             )
             view = EngineView(events, user, items)
         chosen_rows = question.sql is not None or events.unit is not Unit.USER
-        with charge.while_reading(chosen_rows=chosen_rows):
+        with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
             run = chosen.prepare(view, entropy, progress)
-        with charge.spent_if_it_fails():
+        with charge.spent_if_it_fails(), cancel.translating():
             return charge.settled(build_release(run(), guarantee, question.columns))
 
 
@@ -80,6 +83,7 @@ def ask_of_histogram(
     dataset: str | None = None,
     unsafe_seed: int | None = None,
     progress: Progress = silent,
+    cancel: CancelToken | None = None,
 ) -> Release:
     """Answer a question about a histogram. `headcount.release_counts` describes the parameters."""
     if ledger is not None and question.user is None:
@@ -91,9 +95,12 @@ def ask_of_histogram(
     chosen, minimum = question.mechanism, question.minimum
     charge = Charge(ledger, dataset, question, private=entropy.private)
     guarantee = Guarantee.of(question.budget, method=chosen.name, private=entropy.private)
+    cancel = cancel or CancelToken()
+    progress = _checking(cancel, progress)
+    cancel.check()
     _try_out(entropy)
     charge.reserve(question.user)
-    with charge.returned_if_it_fails(), Session() as session:
+    with charge.returned_if_it_fails(), cancel.translating(), Session(cancel=cancel) as session:
         counts, item, count = question.counts, question.item, question.count
         if isinstance(counts, Mapping):
             counts, item, count = table_of(counts), "item", "count"
@@ -104,9 +111,19 @@ def ask_of_histogram(
         items = list(column_names(item))
         check_columns(histogram, count, items)
         top = top_of_histogram(histogram, count, items, minimum, chosen.histogram_limit)
-    with charge.spent_if_it_fails():
+    with charge.spent_if_it_fails(), cancel.translating():
         made = chosen.on_histogram(top, minimum - 1, entropy, progress)
         return charge.settled(build_release(made, guarantee, question.columns))
+
+
+def _checking(cancel: CancelToken, progress: Progress) -> Progress:
+    """Return what says what is being done, unless it was cancelled."""
+
+    def step(message: str) -> None:
+        cancel.check()
+        progress(message)
+
+    return step
 
 
 def _try_out(entropy: Entropy) -> None:

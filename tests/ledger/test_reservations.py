@@ -168,12 +168,15 @@ def test_a_query_that_cannot_be_bound_costs_nothing(opened, database):
     assert kinds(ledger) == ["open", "reserve", "return"]
 
 
-def test_a_query_that_is_interrupted_costs_nothing(opened, database, monkeypatch):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, hc.CancelledError])
+def test_a_query_that_is_interrupted_is_paid_for(opened, database, monkeypatch, error):
+    """Who ends a query that has not failed yet has seen that it did not."""
+
     def interrupted(*given):
-        raise KeyboardInterrupt
+        raise error
 
     ledger = opened()
     monkeypatch.setattr("headcount.views.engine_view.count_distinct_users", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         ask_sql(ledger, database, PINNED)
-    assert kinds(ledger) == ["open", "reserve", "return"]
+    assert kinds(ledger) == ["open", "reserve"]

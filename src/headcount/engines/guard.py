@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
+from headcount.engines.cancel import CancelToken
 from headcount.errors import EngineError, HeadcountError, SourceError
 
 _Result = TypeVar("_Result")
@@ -83,8 +84,10 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     return is_out_of_memory(error.__cause__ or error.__context__)
 
 
-def interruptibly(action: Callable[[], _Result], interrupt: Callable[[], None]) -> _Result:
-    """Run an action that does not look for signals, so that Ctrl-C ends it all the same.
+def interruptibly(
+    action: Callable[[], _Result], interrupt: Callable[[], None], cancel: CancelToken
+) -> _Result:
+    """Run an action that does not look for signals, so that Ctrl-C and a token end it all the same.
 
     DuckDB's queries run to their end before Python handles a signal. They run in a thread of
     their own here while this one waits, which a signal ends.
@@ -92,6 +95,8 @@ def interruptibly(action: Callable[[], _Result], interrupt: Callable[[], None]) 
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(action)
         try:
+            cancel.wait_for(future)
+            cancel.check()
             return future.result()
         except BaseException:
             while not future.done():  # more than once: it may not have begun

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from headcount.engines.cancel import CancelToken
 from headcount.errors import EngineError, SettingsError
 
 DEFAULT_MEMORY = "3GB"
@@ -66,11 +67,13 @@ class Session:
     Use it as a context manager: the folder, which can hold raw data, is gone afterwards.
     """
 
-    def __init__(self, memory: str = DEFAULT_MEMORY) -> None:
+    def __init__(self, memory: str = DEFAULT_MEMORY, cancel: CancelToken | None = None) -> None:
         size = re.fullmatch(r"(?ai)(\d+(?:\.\d+)?) ?[KMGT]i?B", str(memory))
         if size is None or not float(size[1]) > 0:
             raise SettingsError(f"memory must look like 3GB or 512MB, got {memory!r}")
         self.memory = memory
+        #: What ends it from another thread.
+        self.cancel = cancel or CancelToken()
         #: A folder for temporary files.
         self.folder = Path()
         self._open = ExitStack()

@@ -119,7 +119,8 @@ class Charge:
 
         In SQL, or in a view or an expression, whether a row is an error can be made to depend on
         what anybody's row says, and a failure can be seen: free, it would answer any question about
-        one person. So it costs what was reserved. Ctrl-C does not depend on any row.
+        one person. So it costs what was reserved. So does Ctrl-C, and cancelling: who ends a query
+        that has not failed yet has seen that it did not.
         """
         if not chosen_rows:
             with self.returned_if_it_fails():
@@ -127,17 +128,14 @@ class Charge:
             return
         try:
             yield
-        except Exception as error:
+        except BaseException as error:
             if self._ledger is not None and self._reservation is not None:
-                error.add_note(f"The query failed while it read rows. {self._stays()}")
+                error.add_note(f"The query ended while it read rows. {self._stays()}")
                 self._ledger.tell(
-                    "The query failed while it read rows, which a single row can make it do "
+                    "The query ended while it read rows, and a single row can make it fail "
                     f"(TRY_CAST instead of CAST may help). {self._stays()}"
                 )
             raise
-        except BaseException:
-            with self.returned_if_it_fails():
-                raise
 
     def _stays(self) -> str:
         assert self._reservation is not None  # noqa: S101 (asked for only then)

@@ -166,7 +166,9 @@ class DuckDB(Engine):
         def create() -> Expression:
             con = self.backend.con
             interruptibly(
-                lambda: con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'), con.interrupt
+                lambda: con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'),
+                con.interrupt,
+                self.session.cancel,
             )
             # With the types of the query: Ibis does not know all that DuckDB has.
             made = self.backend.table(name).op()
@@ -207,4 +209,8 @@ class DuckDB(Engine):
         # leaves no dictionary in the result, which would hold items that are not in it.
         con = self.backend.con
         select, schema = self.compiled(query), query.schema().to_pyarrow()
-        return interruptibly(lambda: con.sql(select).to_arrow_table().cast(schema), con.interrupt)
+        return interruptibly(
+            lambda: con.sql(select).to_arrow_table().cast(schema),
+            con.interrupt,
+            self.session.cancel,
+        )

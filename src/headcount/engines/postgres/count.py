@@ -171,7 +171,7 @@ class Postgres(Engine):
             with suppress(Exception):  # the connection may be gone
                 self.backend.con.cancel()
 
-        return interruptibly(action, interrupt)
+        return interruptibly(action, interrupt, self.session.cancel)
 
     def run(self, query: Expression, error_prefix: str) -> "pa.Table":
         """Run a query; ``error_prefix`` begins the error if it fails."""

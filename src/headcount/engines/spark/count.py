@@ -147,7 +147,7 @@ class Spark(Engine):
             with suppress(Exception):
                 (spark.interruptTag if jobs is spark else jobs.cancelJobsWithTag)(tag)
 
-        return interruptibly(run, interrupt)
+        return interruptibly(run, interrupt, self.session.cancel)
 
     def run(self, query: Expression, error_prefix: str) -> "pa.Table":
         """Run a query; ``error_prefix`` begins the error if it fails."""

@@ -25,7 +25,7 @@ def connect(session: Session, file: Path) -> Any:  # noqa: ANN401 (Ibis has no t
 
     def open_file() -> Any:  # noqa: ANN401
         connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
-        connection.set_progress_handler(lambda: None, _STEPS_BETWEEN_LOOKS)
+        connection.set_progress_handler(lambda: session.cancel.cancelled, _STEPS_BETWEEN_LOOKS)
         return ibis.sqlite.from_connection(connection)
 
     backend = opening(open_file, f"{str(file)!r} cannot be opened as a SQLite database")

@@ -1,0 +1,49 @@
+"""A way to end a release from another thread."""
+
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from headcount.errors import CancelledError
+
+
+class CancelToken:
+    """Ends the releases that it was given to, once `cancel` is called, from any thread.
+
+    The engine's query is ended too, where the engine can do that; Polars finishes the one that it
+    is at. A release that was cancelled raises `headcount.CancelledError`.
+    """
+
+    def __init__(self) -> None:
+        self._called: Future[None] = Future()
+
+    def cancel(self) -> None:
+        """End what is running, and whatever is begun with this token later."""
+        with suppress(InvalidStateError):
+            self._called.set_result(None)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._called.done()
+
+    def check(self) -> None:
+        """Raise if `cancel` was called."""
+        if self.cancelled:
+            raise CancelledError
+
+    def wait_for(self, future: "Future[Any]") -> None:
+        """Wait until something is done, or `cancel` is called."""
+        wait((future, self._called), return_when=FIRST_COMPLETED)
+
+    @contextmanager
+    def translating(self) -> Iterator[None]:
+        """Raise what a cancelled engine raises as `CancelledError`."""
+        self.check()
+        try:
+            yield
+        except BaseException:
+            if self.cancelled:
+                raise CancelledError from None
+            raise
