@@ -68,9 +68,9 @@ _NO_TYPE = ("PARQUET_TYPE_", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
 def _refused(condition: str, error_prefix: str) -> HeadcountError:
     if condition.startswith(_NO_TYPE):
         return SourceError(
-            f"{error_prefix}: Spark has no type for one of its columns; leave the engine to DuckDB, "
-            "or write the file with timestamps in microseconds, and what else Spark does not have "
-            "as text"
+            f"{error_prefix}: Spark has no type for one of its columns; leave the engine to "
+            "DuckDB, or write the file with timestamps in microseconds, and what else Spark does "
+            "not have as text"
         )
     return SourceError(f"{error_prefix}: Spark refused it ({condition})")
 
