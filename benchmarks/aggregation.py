@@ -23,7 +23,7 @@ def run(folder: Path, rounds: int) -> list[Result]:
     command = [sys.executable, "-m", "headcount", "release", str(path), "--user", "user"]
     command += ["--item", "item", "--rho", "1", "--format", "csv", "--method", "pcr"]
 
-    def library(method: str) -> Callable[[], object]:
+    def library(method: headcount.question.Method) -> Callable[[], object]:
         return lambda: headcount.release(
             path, user="user", item="item", budget=budget, method=method
         )

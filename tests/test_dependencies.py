@@ -63,3 +63,4 @@ def test_the_oldest_are_tested_with_privacy_and_engines():
     rule = re.search(r"^OLDEST := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert {"tests/privacy", "tests/engines", "tests/inputs"} <= set(rule[1].split())
     assert all((ROOT / name).exists() for name in rule[1].split())
+    assert "make test-oldest" in (ROOT / ".ci" / "run").read_text().splitlines()

@@ -28,8 +28,12 @@ from headcount.errors import (
     VerificationError,
 )
 from headcount.ledger.ledger import Ledger
+from headcount.pipeline import ask
 from headcount.privacy.accounting.budget import Budget
-from headcount.results.release import Guarantee, Release
+from headcount.question import Question
+from headcount.results.guarantee import Guarantee
+from headcount.results.notices import Notice
+from headcount.results.release import Release
 
 __version__ = _version("headcount")
 
@@ -47,12 +51,15 @@ __all__ = [
     "LedgerUnavailableError",
     "MissingExtraError",
     "NotPrivateError",
+    "Notice",
     "OutputError",
+    "Question",
     "Release",
     "SettingsError",
     "SourceError",
     "VerificationError",
     "__version__",
+    "ask",
     "release",
     "release_counts",
 ]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headcount.results.release import ADVICE_WHEN_EMPTY
+from headcount.results.notices import NOTHING_RELEASED
 
 TABLES = {
     "no rows": {"u": [], "i": []},
@@ -43,7 +43,7 @@ def test_small_tables_all_look_the_same(headcount, tmp_path, name, method):
         ran = headcount("release", tmp_path / name, *ASK, "--method", method, "--format", "json")
         assert ran.code == 0
         assert json.loads(ran.out)["items"] == []
-        assert ADVICE_WHEN_EMPTY in ran.err
+        assert NOTHING_RELEASED.text in ran.err
         seen.add((ran.out, ran.err))
     assert len(seen) == 1
     assert json.loads(seen.pop()[0])["spent"]["rho"] > 0

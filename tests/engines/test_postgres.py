@@ -6,7 +6,7 @@ import pytest
 
 import headcount as hc
 from headcount.inputs.unit import Unit
-from headcount.results.release import CAUTIONS
+from headcount.results.notices import ABOUT_UNITS
 from tests.conftest import RHO
 from tests.engines.conftest import copied_to_postgres, needs
 
@@ -61,7 +61,7 @@ def test_tables_and_queries_of_postgresql(tables, headcount, parquet, option):
     if "UNION" in option[1]:
         assert (ours.code, len(ours.out.splitlines())) == (0, len(duckdb.out.splitlines()))
     else:
-        view = f"{CAUTIONS[Unit.VIEW]}\n" if option[1] == "seen" else ""
+        view = f"{ABOUT_UNITS[Unit.VIEW]}\n" if option[1] == "seen" else ""
         assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err + view)
 
 

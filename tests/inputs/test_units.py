@@ -8,7 +8,7 @@ import pytest
 
 import headcount as hc
 from headcount.inputs.unit import Unit
-from headcount.results.release import CAUTIONS
+from headcount.results.notices import ABOUT_UNITS
 from tests.inputs.units import EVERY, unit
 
 
@@ -25,8 +25,9 @@ from tests.inputs.units import EVERY, unit
 def test_the_guarantee_says_so(source, dialect, sql, expected):
     release = hc.release(source(dialect), sql=sql, user="id", item="i", budget=hc.Budget(rho=1))
     assert release.guarantee.unit == expected.value
-    shown = [line for line in release.summary() if line in CAUTIONS.values()]
-    assert shown == ([] if expected == Unit.USER else [CAUTIONS[expected]])
+    shown = [notice for notice in release.notices() if notice in ABOUT_UNITS.values()]
+    assert shown == ([] if expected == Unit.USER else [ABOUT_UNITS[expected]])
+    assert all(str(notice) in release.summary() for notice in shown)
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,13 @@ from headcount.outputs import AtomicFile, render
 from headcount.privacy.mechanisms import Options
 from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.randomness import OsEntropy
+from headcount.question import HistogramQuestion
 from headcount.results.release import build_release
 from headcount.views.histogram import TopCounts
 
 WORKERS = 4
 BUDGET = hc.Budget(rho=0.1, delta=1e-6)
+QUESTION = HistogramQuestion(counts={}, budget=BUDGET, method="pcr")
 #: A few releases long.
 SECONDS_TO_LIVE = 0.6
 
@@ -53,7 +55,7 @@ def fork(work):
 
 def warm():
     """Do all but the counting once, here: what it imports, each worker has then."""
-    made = run(Charge(None, None, BUDGET, {}, private=True))
+    made = run(Charge(None, None, QUESTION, private=True))
     render(made, "json")
     to_bytes(made)
 
@@ -76,7 +78,7 @@ def release_for_ever(where, folder, name):
         number += 1
         with AtomicFile(folder / f"{name}-{number}.json") as file:
             try:
-                made = run(Charge(ledger, "shop", BUDGET, {}, private=True))
+                made = run(Charge(ledger, "shop", QUESTION, private=True))
             except hc.BudgetRefusedError:
                 continue
             file.commit(render(made, "json"))

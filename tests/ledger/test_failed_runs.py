@@ -113,7 +113,7 @@ def test_a_run_that_fails_after_the_last_noise_counts_as_spent(tmp_path, method,
     def failing(*given):
         raise MemoryError
 
-    monkeypatch.setattr("headcount.api.build_release", failing)
+    monkeypatch.setattr("headcount.pipeline.build_release", failing)
     with pytest.raises(MemoryError):
         steps_of(tmp_path, method)
     ledger = hc.Ledger(tmp_path / "None.db")

@@ -1,6 +1,7 @@
 """No secret of a source's address stands in a ledger, and none makes another question."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.names import public_name, source_key
-from headcount.ledger.stored import question
+from headcount.ledger.stored import known_by
 
 SECRET = "hunter2"
 
@@ -115,6 +116,8 @@ def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
 )
 def test_an_address_that_may_hold_a_secret_is_never_the_same_source(name):
     assert source_key(name) is None
-    asked = {"data_version": "May"}
-    assert question("shop", asked, name, None) is None
-    assert question("shop", asked, "s3a://bucket/x", None) is not None
+    asked = hc.Question(
+        source=name, user="u", item="q", budget=hc.Budget(rho=1), data_version="May"
+    )
+    assert known_by("shop", asked) is None
+    assert known_by("shop", replace(asked, source="s3a://bucket/x")) is not None

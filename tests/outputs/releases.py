@@ -9,7 +9,8 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.mechanisms import MechanismResult
 from headcount.privacy.mechanisms.pcr.settings import PRESETS
-from headcount.results.release import Guarantee, Release, build_release
+from headcount.results.guarantee import Guarantee
+from headcount.results.release import Release, build_release
 
 BUDGET = Budget(rho=1, delta=1e-6)
 
@@ -19,7 +20,7 @@ def release_of(items: dict[str, Any] | pa.Table, *, private: bool = True) -> Rel
     table = items if isinstance(items, pa.Table) else pa.table(items)
     number = table.num_rows
     counts = np.arange(100.0, 100 + number)
-    made = MechanismResult(
+    made = MechanismResult.of_counts(
         items=table,
         estimates=counts,
         errors=np.full(number, 2.5),

@@ -22,7 +22,8 @@ def discrete_gaussian(sigma):
 
 
 @pytest.mark.parametrize("entropy", [OsEntropy(), SeededEntropy(4)], ids=["os", "seeded"])
-@pytest.mark.parametrize("sigma", [0.7, 3.3, 40.0])
+# At √4.5 the sampler of OpenDP 0.14.0 and 0.14.1 was wrong by up to 14 % of a probability.
+@pytest.mark.parametrize("sigma", [0.7, 4.5**0.5, 3.3, 40.0])
 def test_noise_is_discrete_gaussian_at_the_right_scale_only(entropy, sigma):
     sample = Counter(entropy.discrete_gaussian([0] * 20_000, sigma))
     p = chi_square_p(sample, discrete_gaussian(sigma))

@@ -50,8 +50,14 @@ class Tiny(Mechanism):
             noisy = np.array(entropy.discrete_gaussian(top.values.tolist(), 5.0), dtype=np.float64)
             places, sigmas = np.arange(noisy.size), np.full(noisy.size, 5.0)
             spent = Cost(self.budget.rho_for_filter / 2)
-            return MechanismResult(
-                top.named(places), noisy, sigmas, noisy, sigmas, spent, self.to_dict()
+            return MechanismResult.of_counts(
+                items=top.named(places),
+                estimates=noisy,
+                errors=sigmas,
+                noisy=noisy,
+                sigmas=sigmas,
+                spent=spent,
+                settings=self.to_dict(),
             )
 
         return run

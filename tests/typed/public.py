@@ -6,7 +6,7 @@ ignore is unused, and that is an error too.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_type
+from typing import TYPE_CHECKING, Literal, assert_type
 
 import headcount as hc
 
@@ -34,6 +34,15 @@ def a_release(path: Path) -> hc.Release:
     assert_type(made.guarantee, hc.Guarantee)
     assert_type(made.guarantee.epsilon, float)
     assert_type(len(made), int)
+    return made
+
+
+def a_question(text: str) -> hc.Release:
+    question = hc.Question.from_json(text)
+    assert_type(question, hc.Question)
+    made = hc.ask(question, ledger="budget.db", dataset="shop")
+    assert_type([notice.severity for notice in made.notices()], list[Literal["caution", "advice"]])
+    assert_type(made.item_columns, list[str])
     return made
 
 
@@ -70,6 +79,9 @@ def refused(path: Path) -> None:
     hc.release(path, user=1, item="i", budget=budget)  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=1.0)  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=budget, candidates="9")  # type: ignore[arg-type]
+    hc.release(path, user="u", item="i", budget=budget, method="guess")  # type: ignore[arg-type]
+    hc.release(path, user="u", item="i", budget=budget, columns="some")  # type: ignore[arg-type]
+    hc.ask("events.parquet")  # type: ignore[arg-type]
 
 
 def an_engine(reader: "Reader", session: "Session", path: Path) -> "Opened":

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ from headcount.cli.stdout import stdout_is_terminal, write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from headcount.question import Columns, Method
 
 
 @click.command()
@@ -81,7 +85,7 @@ def release(
     rho: float | None,
     epsilon: float | None,
     delta: float,
-    method: str,
+    method: "Method",
     relative_error: float | None,
     candidates: int | None,
     max_items_per_user: int | None,
@@ -90,7 +94,7 @@ def release(
     form: str | None,
     output: Path | None,
     force: bool,
-    columns: str,
+    columns: "Columns",
     memory: str,
     ledger: str | None,
     dataset: str | None,
@@ -104,10 +108,26 @@ def release(
     SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, a DuckDB or SQLite
     file or a postgres:// URL with --table or --sql, or a spark:// master with --table.
     """
-    from headcount.api import release as run_release
     from headcount.outputs import AtomicFile, format_of, render
+    from headcount.pipeline import ask
+    from headcount.question import Question
 
-    budget = budget_from(rho, epsilon, delta)
+    question = Question(
+        source=source,
+        user=user,
+        item=items,
+        budget=budget_from(rho, epsilon, delta),
+        table=table,
+        sql=sql,
+        engine=engine,
+        spark_conf=_settings(spark_conf),
+        method=method,
+        relative_error=relative_error,
+        candidates=candidates,
+        max_items_per_user=max_items_per_user,
+        columns=columns,
+        data_version=data_version,
+    )
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's ending says the format")
     form = form or ("table" if output is None else format_of(output))
@@ -116,25 +136,12 @@ def release(
     )
     with place or nullcontext() as file:
         with ProgressBar() as progress:
-            result = run_release(
-                source,
-                user=user,
-                item=items,
-                budget=budget,
-                table=table,
-                sql=sql,
-                engine=engine,
-                spark_conf=_settings(spark_conf),
-                method=method,
-                relative_error=relative_error,
-                candidates=candidates,
-                max_items_per_user=max_items_per_user,
-                columns=columns,
-                memory=memory,
+            result = ask(
+                question,
                 ledger=_ledger(ledger, actor, again=again),
                 dataset=dataset,
-                data_version=data_version,
                 again=again,
+                memory=memory,
                 unsafe_seed=unsafe_seed,
                 progress=progress,
             )

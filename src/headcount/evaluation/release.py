@@ -73,4 +73,4 @@ class ReleaseMethod:
         entropy = SeededEntropy(int(rng.integers(2**63)))
         chosen = mechanism(self.name).of(Options(relative_error=target.r), budget)
         result = chosen.prepare(ArrayView(dataset), entropy, lambda step: None)()
-        return Released(result.items, result.estimates, errors=result.errors)
+        return Released(result.items, result.counts.estimates, errors=result.counts.errors)

@@ -1,6 +1,6 @@
 """The charge for one release, from before it reads anything until it may be seen."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 
@@ -13,10 +13,9 @@ from headcount.errors import (
 )
 from headcount.ledger.balance import Reservation
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.names import without_secrets
 from headcount.ledger.refusal import shown
-from headcount.ledger.stored import Asked
-from headcount.privacy.accounting.budget import Budget
+from headcount.ledger.stored import AnyQuestion, known_by, written_down
+from headcount.question import Question
 from headcount.results.release import Release
 
 FAILED_BEFORE_NOISE = "the run failed before any noise was drawn"
@@ -34,8 +33,7 @@ class Charge:
         self,
         ledger: Ledger | str | PathLike[str] | None,
         dataset: str | None,
-        budget: Budget,
-        asked: Asked,
+        question: AnyQuestion,
         *,
         private: bool,
     ) -> None:
@@ -45,36 +43,30 @@ class Charge:
             raise NotPrivateError("a release with a seed is not private: no ledger takes it")
         self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
         self._dataset = dataset or ""
-        self._budget = budget
-        self._asked = asked
+        self._question = question
         self._known_by: str | None = None
         self._reservation: Reservation | None = None
         self._counted_by: str | None = None
 
-    def answer(
-        self, source: object, engine: str | None, conf: Mapping[str, str], *, again: bool
-    ) -> Release | None:
+    def answer(self, question: Question, *, again: bool) -> Release | None:
         """Return what answered the same question about the same version of the data before.
 
         That costs nothing. Without a version each question is a new one: whether a table is what it
         was before cannot be told without looking at it.
 
         Args:
-            source: what is read.
-            engine: what reads it.
-            conf: settings of the engine, which are not written down.
+            question: what is asked.
             again: whether not to look for an answer.
         """
-        if again and self._asked.get("data_version") is None:
+        if again and question.data_version is None:
             raise SettingsError(
                 "every question is a new one unless a version of the data is stated, so there is "
                 "nothing to ask again: leave --again (again=True) out"
             )
         if self._ledger is None:
             return None
-        self._known_by, entry, release = self._ledger.answered(
-            self._dataset, self._asked, source, [engine, without_secrets(conf)]
-        )
+        self._known_by = known_by(self._dataset, question)
+        entry, release = self._ledger.answered(self._known_by)
         if again or entry is None or release is None:
             return None
         self._ledger.tell(
@@ -91,7 +83,7 @@ class Charge:
         """
         if self._ledger is not None:
             self._reservation = self._ledger.reserve(
-                self._dataset, self._budget, self._asked, counted_by
+                self._dataset, self._question.budget, written_down(self._question), counted_by
             )
 
     def ensure_counted_by(self, column: str | None) -> None:

@@ -2,7 +2,7 @@
 
 import getpass
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -19,7 +19,7 @@ from headcount.ledger.entries import Entry, Kind, printable
 from headcount.ledger.failures import LedgerFullError
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
-from headcount.ledger.stored import Asked, question, to_bytes
+from headcount.ledger.stored import to_bytes
 from headcount.privacy import mechanisms
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
@@ -158,7 +158,11 @@ class Ledger:
     # --- what a release does --------------------------------------------------------------------
 
     def reserve(
-        self, dataset: str, budget: Budget, asked: Asked, counted_by: str | None = None
+        self,
+        dataset: str,
+        budget: Budget,
+        asked: Mapping[str, object],
+        counted_by: str | None = None,
     ) -> Reservation:
         """Set the most that a release can cost aside, durably, or refuse.
 
@@ -244,16 +248,17 @@ class Ledger:
             write.transaction.free_room(reservation.identity)
             return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
-    def answered(
-        self, dataset: str, asked: Asked, source: object, read_with: object = None
-    ) -> tuple[str | None, Entry | None, Release | None]:
-        """Return what a question is known by, and the release that answered it last, if any."""
-        known_by = question(dataset, asked, source, read_with)
+    def answered(self, known_by: str | None) -> tuple[Entry | None, Release | None]:
+        """Return the release that answered a question last, with its entry, if any.
+
+        Args:
+            known_by: what the question is known by; None if it is a new one whenever it is asked.
+        """
         with self._store.transaction(writes=False) as transaction:
             for entry in reversed(transaction.entries() if known_by else []):
                 if entry.kind is Kind.SETTLE and entry.facts.get("question") == known_by:
-                    return known_by, entry, release_of(entry, transaction)
-        return known_by, None, None
+                    return entry, release_of(entry, transaction)
+        return None, None
 
     # --- what anybody may ask -------------------------------------------------------------------
 

@@ -2,15 +2,15 @@
 
 import hashlib
 import io
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-from headcount.ledger.names import source_key
+from headcount.ledger.names import public_name, source_key, without_secrets
+from headcount.question import HistogramQuestion, Question
 from headcount.results.canonical import canonical_json
 from headcount.results.release import Release, release_of_table
 
-#: What a question consists of, as it stands in the ledger.
-Asked = Mapping[str, Any]
+AnyQuestion: TypeAlias = Question | HistogramQuestion
 
 
 def to_bytes(release: Release) -> bytes:
@@ -31,15 +31,48 @@ def from_bytes(content: bytes) -> Release:
         return release_of_table(reader.read_all())
 
 
-def question(dataset: str, asked: Asked, source: object, read_with: object) -> str | None:
+def written_down(question: AnyQuestion) -> dict[str, Any]:
+    """Return a question as it stands in the ledger, where no password may ever stand."""
+    if isinstance(question, Question):
+        public = public_name(question.source)
+        conf = without_secrets(question.spark_conf)
+        return replace(question, source=public, spark_conf=conf).to_dict()
+    return {
+        "source": public_name(question.counts),
+        "method": question.method,
+        "settings": question.mechanism.to_dict(),
+        "budget": question.budget.given,
+        "minimum": question.minimum,
+        "user": question.user,
+    }
+
+
+def known_by(dataset: str, question: AnyQuestion) -> str | None:
     """Return what a question is known by; None if it is a new one whenever it is asked.
 
     Nothing of the data goes into it, and nothing that depends on the data, such as the size of a
     file or when it was changed: whether a question is answered at no cost can be seen. That the
-    data is the same is for its owner to say, with a version.
+    data is the same is for its owner to say, with a version. The form of what is hashed never
+    changes: ledgers are answered from for as long as they are kept.
     """
-    place = source_key(source)
-    if asked.get("data_version") is None or place is None:
+    if not isinstance(question, Question) or question.data_version is None:
         return None
-    known = {**asked, "source": place, "dataset": dataset, "read with": read_with}
+    place = source_key(question.source)
+    if place is None:
+        return None
+    budget, chosen = question.budget, question.mechanism
+    known = {
+        "dataset": dataset,
+        "source": place,
+        "read with": [question.engine, without_secrets(question.spark_conf)],
+        "table": question.table,
+        "sql": question.sql,
+        "user": question.user,
+        "item": question.items,
+        "method": chosen.name,
+        "settings": chosen.to_dict(),
+        "budget": {"rho": budget.rho, "epsilon": budget.epsilon, "delta": budget.delta},
+        "columns": question.columns,
+        "data_version": question.data_version,
+    }
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()

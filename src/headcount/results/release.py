@@ -1,146 +1,31 @@
 """What comes out: the counts, and what may be said about them."""
 
 import json
-from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import to_arrow
-from headcount.errors import MissingExtraError, NotPrivateError
-from headcount.inputs.unit import Unit
-from headcount.privacy.accounting.budget import Budget
+from headcount.errors import MissingExtraError
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, shown_above
-from headcount.results.canonical import FORMAT, METADATA_KEY, account_of
+from headcount.privacy.mechanisms.base import COUNT
+from headcount.results.canonical import METADATA_KEY, account_of
+from headcount.results.guarantee import Guarantee
+from headcount.results.notices import Notice, notices_about
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-    from headcount.privacy.mechanisms import MechanismResult
+    from headcount.privacy.mechanisms import Measure, MechanismResult
 
 #: How often ``lower`` to ``upper`` is meant to hold the true count.
 CONFIDENCE = 0.95
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-
-_NO_FURTHER = "does not carry over to the tables below"
-#: What there is to say about a guarantee that is not about the rows of a table.
-CAUTIONS = {
-    Unit.QUERY: (
-        "Caution: the SQL may look at several rows at a time (a join, LIMIT, aggregate, window, a "
-        "view, a function that headcount does not know). The guarantee is about the rows of its "
-        f"result; if one person's rows can change another's there, it {_NO_FURTHER}."
-    ),
-    Unit.VIEW: (
-        "Caution: the table is a view, or is read like one (a foreign table, row-level security). "
-        "The guarantee is about the rows and the user column of the view; if one person's rows can "
-        f"change another's there, or it computes the user column, it {_NO_FURTHER}."
-    ),
-    Unit.EXPRESSION: (
-        "Caution: the guarantee is about the rows and the user column of the given Ibis "
-        "expression; if one person's rows can change another's there, or it computes the user "
-        f"column, it {_NO_FURTHER}."
-    ),
-    Unit.COMPUTED: (
-        "Caution: the user column is computed by the SQL, or headcount cannot tell that it is not. "
-        "One of its values is what the guarantee protects, and that may be less than all rows of "
-        "one person. Select the column that says who a person is, unchanged, to protect them."
-    ),
-}
-#: Beyond these the promise on paper says little about a person.
-WEAK_EPSILON = 10.0
-WEAK_DELTA = 1e-4
-CAUTION_FOR_BUDGET = (
-    f"Caution: with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak "
-    "promise to each person. Was the budget typed as it was meant?"
-)
-CAUTION_FOR_BOUND = (
-    "Caution: of each user {}. If somebody has more, the rest do not count, and counts are "
-    "too low by as much; the guarantee holds all the same."
-)
-ADVICE_WHEN_EMPTY = (
-    "Nothing was released, which is a result like any other: no item was found to have enough "
-    "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
-    "relative error, coarser items or, if another method was asked for, the method auto may help."
-)
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What may be told to the world about a release: nothing in it depends on unreleased data.
-
-    The release is ``delta``-approximate ``rho``-CDP and (``epsilon``, ``delta``)-DP.
-    ``private`` is False for a run with a seed, about which nothing of this is true.
-
-    Attributes:
-        unit: whose privacy is protected.
-        rho: ρ of the whole release.
-        delta: δ of the whole release.
-        epsilon: ε of the whole release.
-        private: whether all this is true.
-        method: how the release was made.
-        spent: what of the budget was used: {"rho", "delta"}, rounded up.
-        settings: the mechanism's parameters.
-        version: of headcount.
-    """
-
-    unit: str
-    rho: float
-    delta: float
-    epsilon: float
-    private: bool
-    method: str
-    spent: dict[str, float] = field(default_factory=dict)
-    settings: dict[str, object] = field(default_factory=dict)
-    version: str = field(default_factory=lambda: version("headcount"))
-
-    @classmethod
-    def of(
-        cls, budget: Budget, *, method: str, private: bool, unit: Unit = Unit.USER
-    ) -> "Guarantee":
-        """State what a budget promises."""
-        return cls(
-            unit=unit.value,
-            rho=budget.rho,
-            delta=budget.delta,
-            epsilon=budget.epsilon,
-            private=private,
-            method=method,
-        )
-
-    def require_private(self) -> None:
-        """Refuse a release made with a seed."""
-        if not self.private:
-            raise NotPrivateError("this release was made with a seed and is not private")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the account that is published: the guarantee, what was spent, and the settings."""
-        promise = {
-            "rho": self.rho,
-            "delta": self.delta,
-            "epsilon": self.epsilon,
-            "unit": self.unit,
-            "private": self.private,
-            "method": self.method,
-            "version": self.version,
-        }
-        return {
-            "format": FORMAT,
-            "guarantee": promise,
-            "spent": self.spent,
-            "settings": self.settings,
-        }
-
-    def __str__(self) -> str:
-        if not self.private:
-            return "NOT PRIVATE: made with a seed, for experiments only. Do not publish."
-        return (
-            f"(ε = {shown_above(self.epsilon)}, δ = {shown_above(self.delta)})-differential "
-            f"privacy, from {shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP. "
-            f"Protects {self.unit}."
-        )
 
 
 @dataclass(frozen=True)
@@ -192,26 +77,33 @@ class Release:
         assert isinstance(frame, polars.DataFrame)  # noqa: S101 (a table gives a frame)
         return frame
 
+    @property
+    def item_columns(self) -> list[str]:
+        """The columns that say which item a row is about."""
+        names: list[str] = self.table.column_names
+        return names[: names.index(COUNT)]
+
+    @property
+    def measure_columns(self) -> list[str]:
+        """The columns that say what was released about an item, ``count`` first."""
+        names: list[str] = self.table.column_names
+        return names[names.index(COUNT) :]
+
+    def notices(self) -> list[Notice]:
+        """Return what to know about the release, none of which depends on unreleased data."""
+        return list(notices_about(self.guarantee, len(self)))
+
     def summary(self) -> list[str]:
         """Return a few sentences about the release, none of which depends on unreleased data."""
         chosen = self.settings.get("chosen")
         by = f" by the method {chosen}, which {self.guarantee.method} chose" if chosen else ""
-        lines = [
+        return [
             f"Released {len(self):,} item{'' if len(self) == 1 else 's'}{by}.",
             f"Guarantee: {self.guarantee}",
             f"Spent: ρ = {shown_above(self.spent['rho'])}, "
             f"δ = {shown_above(self.spent['delta'], 3)}.",
+            *map(str, self.notices()),
         ]
-        if self.guarantee.epsilon > WEAK_EPSILON or self.guarantee.delta > WEAK_DELTA:
-            lines.append(CAUTION_FOR_BUDGET)
-        lines += [says for unit, says in CAUTIONS.items() if unit.value == self.guarantee.unit]
-        bound = self.settings.get("max_items_per_user")
-        if bound is not None:
-            most = "one item counts" if bound == 1 else f"at most {bound:,} items count"
-            lines.append(CAUTION_FOR_BOUND.format(most))
-        if not len(self):
-            lines.append(ADVICE_WHEN_EMPTY)
-        return lines
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -230,23 +122,37 @@ def build_release(
     import numpy as np
     import pyarrow as pa
 
-    order = np.argsort(-made.estimates, kind="stable")
-    counts, errors = made.estimates[order], made.errors[order]
+    order = np.argsort(-made.counts.estimates, kind="stable")
     named = made.items.take(to_arrow(order))
     table: dict[str, Any] = dict(zip(named.column_names, named.columns, strict=True))
-    table |= {
-        "count": to_arrow(np.maximum(np.rint(counts), 0).astype(np.int64)),
-        "std_error": to_arrow(errors),
-        "lower": to_arrow(np.maximum(counts - _Z * errors, 0.0)),
-        "upper": to_arrow(np.maximum(counts + _Z * errors, 0.0)),
-    }
-    if columns == "all":
-        table |= {
-            "noisy_count": to_arrow(made.noisy[order]),
-            "noisy_std_error": to_arrow(made.sigmas[order]),
-        }
+    for measure in made.measures:
+        table |= _columns_of(measure, order, with_noisy=columns == "all")
     guarantee = replace(guarantee, spent=spent_of(made.spent), settings=made.settings)
     return Release(pa.table(table, metadata=metadata_of(guarantee)), guarantee)
+
+
+def _columns_of(
+    measure: "Measure", order: "NDArray[np.int64]", *, with_noisy: bool
+) -> dict[str, "pa.Array"]:
+    """Return the columns of a measure; those of the count have names of their own."""
+    import numpy as np
+
+    name, prefix = measure.name, "" if measure.name == COUNT else f"{measure.name}_"
+    values, errors = measure.estimates[order], measure.errors[order]
+    lowest = -np.inf if measure.lowest is None else measure.lowest
+    shown = np.rint(values).astype(np.int64) if measure.whole else values
+    columns = {
+        name: to_arrow(np.maximum(shown, lowest).astype(shown.dtype)),
+        f"{prefix}std_error": to_arrow(errors),
+        f"{prefix}lower": to_arrow(np.maximum(values - _Z * errors, lowest)),
+        f"{prefix}upper": to_arrow(np.maximum(values + _Z * errors, lowest)),
+    }
+    if with_noisy:
+        columns |= {
+            f"noisy_{name}": to_arrow(measure.noisy[order]),
+            f"{prefix}noisy_std_error": to_arrow(measure.sigmas[order]),
+        }
+    return columns
 
 
 def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
+from headcount.engines.duckdb.macros import macros
 from headcount.engines.guard import interruptibly, opening, running
 from headcount.engines.session import Session
 from headcount.engines.types import refuse_cuts
@@ -107,6 +108,7 @@ class DuckDB(Engine):
 
     def typed(self, table: Expression) -> Expression:
         """Return a table with types that hold what DuckDB holds."""
+        macros(self.backend.con)
         return opening(lambda: with_true_types(table), "this Ibis table cannot be read")
 
     def user_key(self, user: Expression) -> Expression:

@@ -7,6 +7,7 @@ from typing import Any
 from headcount.engines.catalog import Relation, as_relation, fetched
 from headcount.engines.database import DatabaseFile
 from headcount.engines.duckdb.count import DuckDB, connect, with_true_types
+from headcount.engines.duckdb.macros import macros
 from headcount.engines.session import Session
 
 
@@ -30,15 +31,8 @@ class DuckDBCatalog:
         return as_relation(rows)
 
     def redefines(self, functions: Collection[str]) -> bool:
-        """Whether a macro has one of these names, or that of a function or operator of DuckDB."""
-        own = "SELECT lower(function_name) FROM duckdb_functions() WHERE internal = {}"
-        shadowed = fetched(
-            self._connection,
-            f"{own.format('false')} AND (list_contains(?, lower(function_name)) "
-            f"OR lower(function_name) IN ({own.format('true')}))",
-            [list(functions)],
-        )
-        return bool(shadowed)
+        """Whether a macro has one of these names; one of DuckDB's own names is refused."""
+        return not macros(self._connection).isdisjoint(functions)
 
 
 class DuckDBFile(DatabaseFile):
@@ -46,6 +40,7 @@ class DuckDBFile(DatabaseFile):
 
     def __init__(self, session: Session, path: Path) -> None:
         backend = connect(session, path)
+        macros(backend.con)
         super().__init__(path, DuckDB(backend, session), DuckDBCatalog(backend.con))
 
     def tables(self) -> dict[str, tuple[str, str | None]]:

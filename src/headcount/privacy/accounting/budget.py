@@ -69,6 +69,13 @@ class Budget:
         object.__setattr__(self, "delta_selection", selection)
 
     @property
+    def given(self) -> dict[str, float]:
+        """The arguments that it was made with."""
+        by_rho = self.delta_selection == Fraction(self.delta) * SELECTION_SHARE_OF_RHO_BUDGET
+        stated = {"rho": self.rho} if by_rho else {"epsilon": self.epsilon}
+        return {**stated, "delta": self.delta}
+
+    @property
     def rho_for_filter(self) -> Fraction:
         """ρ·(1 − δₛ): what the filter may spend so that the promise is ρ (pcr.md)."""
         return Fraction(self.rho) * (1 - self.delta_selection)

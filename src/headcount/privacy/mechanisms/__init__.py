@@ -5,13 +5,21 @@
 
 from headcount.errors import SettingsError
 from headcount.privacy.mechanisms.auto import Auto
-from headcount.privacy.mechanisms.base import Mechanism, MechanismResult, Options, Plan, Progress
+from headcount.privacy.mechanisms.base import (
+    Measure,
+    Mechanism,
+    MechanismResult,
+    Options,
+    Plan,
+    Progress,
+)
 from headcount.privacy.mechanisms.pcr import PCR, PaperPCR
 from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.mechanisms.threshold import Threshold
 
 __all__ = [
     "DEFAULT",
+    "Measure",
     "Mechanism",
     "MechanismResult",
     "Options",
@@ -43,7 +51,7 @@ def names() -> list[str]:
 
 def mechanism(name: str) -> type[Mechanism]:
     """Return the mechanism of a name."""
-    if name not in _registered:
+    if not isinstance(name, str) or name not in _registered:
         raise SettingsError(f"there is no method {name!r}; there are: {', '.join(_registered)}")
     return _registered[name]
 

@@ -18,6 +18,9 @@ from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, NamedCounts
 
+#: The name of the measure that every release has: how many users have an item.
+COUNT = "count"
+
 #: Called with what is being done, in words that depend on released values at most.
 Progress = Callable[[str], None]
 
@@ -38,26 +41,64 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """One released number for each item.
+
+    Attributes:
+        name: what it is called, which is also the name of its column.
+        estimates: the numbers, estimated from everything that was released.
+        errors: the standard errors of these.
+        noisy: the numbers with noise and nothing else done to them.
+        sigmas: σ of that noise.
+        whole: whether it is a whole number.
+        lowest: what it cannot be below; None if there is nothing.
+    """
+
+    name: str
+    estimates: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    noisy: NDArray[np.float64]
+    sigmas: NDArray[np.float64]
+    whole: bool = False
+    lowest: float | None = None
+
+
+@dataclass(frozen=True)
 class MechanismResult:
     """What a mechanism released. All of it may be published.
 
     Attributes:
         items: the names of the items, as the view has them, one row each.
-        estimates: the counts, estimated from everything that was released.
-        errors: the standard errors of these.
-        noisy: the counts with noise and nothing else done to them.
-        sigmas: σ of that noise.
+        measures: what was released about each of them; how many users have it comes first.
         spent: what the filter recorded.
         settings: the parameters, and choices made from released values.
     """
 
     items: Any
-    estimates: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    noisy: NDArray[np.float64]
-    sigmas: NDArray[np.float64]
+    measures: tuple[Measure, ...]
     spent: Cost
     settings: dict[str, object]
+
+    @classmethod
+    def of_counts(
+        cls,
+        *,
+        items: Any,  # noqa: ANN401 (as the view has names)
+        estimates: NDArray[np.float64],
+        errors: NDArray[np.float64],
+        noisy: NDArray[np.float64],
+        sigmas: NDArray[np.float64],
+        spent: Cost,
+        settings: dict[str, object],
+    ) -> "MechanismResult":
+        """Return a result with how many users have each item, and nothing else."""
+        counts = Measure(COUNT, estimates, errors, noisy, sigmas, whole=True, lowest=0)
+        return cls(items, (counts,), spent, settings)
+
+    @property
+    def counts(self) -> Measure:
+        """How many users have each item."""
+        return self.measures[0]
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class PCR(Mechanism):
     def result(self, top: NamedCounts, released: ReleasedCounts, **more: object) -> MechanismResult:
         """Return a transcript with names, and counts estimated from all of it."""
         estimates, errors = estimated(released, self.settings)
-        return MechanismResult(
+        return MechanismResult.of_counts(
             items=top.named(released.positions),
             estimates=estimates,
             errors=errors,

@@ -59,7 +59,7 @@ class Rationed(Mechanism):
 
     def result(self, pairs: Pairs, released: RationedCounts, **more: object) -> MechanismResult:
         """Return a transcript with names."""
-        return MechanismResult(
+        return MechanismResult.of_counts(
             items=pairs.found_named(released.positions),
             estimates=released.estimates,
             errors=released.errors,

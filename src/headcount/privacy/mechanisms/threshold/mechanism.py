@@ -66,7 +66,7 @@ class Threshold(Mechanism):
         )
         noisy = released.counts.astype(np.float64)
         sigmas = np.full(noisy.size, self.thresholding.sigma)
-        return MechanismResult(
+        return MechanismResult.of_counts(
             items=bounded.named(released.positions),
             estimates=noisy,
             errors=sigmas,

@@ -1,0 +1,127 @@
+"""Question → charge → view → mechanism → release: the one way in which a release is made."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TypeAlias
+
+from headcount.engines import DEFAULT_MEMORY, Session
+from headcount.errors import EngineError, LedgerError, SettingsError
+from headcount.inputs import Request, check_named, open_source
+from headcount.inputs.unit import Unit
+from headcount.ledger.charge import Charge
+from headcount.ledger.ledger import Ledger
+from headcount.privacy.mechanisms import Progress
+from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
+from headcount.question import HistogramQuestion, Question, column_names
+from headcount.results.guarantee import Guarantee
+from headcount.results.release import Release, build_release
+from headcount.views.engine_view import EngineView
+from headcount.views.histogram import check_columns, table_of, top_of_histogram
+
+#: A ledger, the path of one, or its ``postgres://…`` URL.
+LedgerName: TypeAlias = Ledger | str | PathLike[str]
+
+
+def silent(message: str) -> None:
+    """Say nothing."""
+
+
+def ask(
+    question: Question,
+    *,
+    ledger: LedgerName | None = None,
+    dataset: str | None = None,
+    again: bool = False,
+    memory: str = DEFAULT_MEMORY,
+    unsafe_seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Answer a question with a private release. `headcount.release` describes the parameters.
+
+    Formal guarantee: the result is (``budget.epsilon``, ``budget.delta``)-DP and
+    ``budget.delta``-approximate ``budget.rho``-CDP for one user's rows, added or removed, where
+    ``budget`` is that of the question.
+    """
+    if not isinstance(question, Question):
+        raise TypeError("what is asked is a headcount.Question")
+    if question.data_version is not None and ledger is None:
+        raise SettingsError("a version of the data goes with a ledger, which knows what was asked")
+    entropy = _entropy(unsafe_seed)
+    charge = Charge(ledger, dataset, question, private=entropy.private)
+    answer = charge.answer(question, again=again)
+    if answer is not None:
+        return answer
+    chosen, user, items = question.mechanism, question.user, question.items
+    with Session(memory) as session:
+        # All that can fail without data fails before anything is reserved.
+        check_named(question.source, question.request)
+        _try_out(entropy)
+        charge.reserve(None if question.sql is not None else user)
+        with charge.returned_if_it_fails():
+            progress("opening the source")
+            events = open_source(session, question.source, question.request)
+            check_columns(events, user, items)
+            charge.ensure_counted_by(events.counted_by(user))
+            guarantee = Guarantee.of(
+                question.budget, method=chosen.name, private=entropy.private, unit=events.unit
+            )
+            view = EngineView(events, user, items)
+        chosen_rows = question.sql is not None or events.unit is not Unit.USER
+        with charge.while_reading(chosen_rows=chosen_rows):
+            run = chosen.prepare(view, entropy, progress)
+        with charge.spent_if_it_fails():
+            return charge.settled(build_release(run(), guarantee, question.columns))
+
+
+def ask_of_histogram(
+    question: HistogramQuestion,
+    *,
+    ledger: LedgerName | None = None,
+    dataset: str | None = None,
+    unsafe_seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Answer a question about a histogram. `headcount.release_counts` describes the parameters."""
+    if ledger is not None and question.user is None:
+        raise LedgerError(
+            "with a ledger, say which column identified the users who were counted (user=): a "
+            "budget protects one kind of user"
+        )
+    entropy = _entropy(unsafe_seed)
+    chosen, minimum = question.mechanism, question.minimum
+    charge = Charge(ledger, dataset, question, private=entropy.private)
+    guarantee = Guarantee.of(question.budget, method=chosen.name, private=entropy.private)
+    _try_out(entropy)
+    charge.reserve(question.user)
+    with charge.returned_if_it_fails(), Session() as session:
+        counts, item, count = question.counts, question.item, question.count
+        if isinstance(counts, Mapping):
+            counts, item, count = table_of(counts), "item", "count"
+        wanted = None if item is None else [count, *column_names(item)]
+        histogram = open_source(session, counts, Request(columns=wanted))
+        if item is None:
+            item = [column for column in histogram.table.columns if column != count]
+        items = list(column_names(item))
+        check_columns(histogram, count, items)
+        top = top_of_histogram(histogram, count, items, minimum, chosen.histogram_limit)
+    with charge.spent_if_it_fails():
+        made = chosen.on_histogram(top, minimum - 1, entropy, progress)
+        return charge.settled(build_release(made, guarantee, question.columns))
+
+
+def _try_out(entropy: Entropy) -> None:
+    try:
+        entropy.try_out()
+    except Exception as error:
+        raise EngineError(
+            "noise cannot be drawn: OpenDP, which samples it, does not work here "
+            f"({type(error).__name__}); install it again. Nothing was spent"
+        ) from None
+
+
+def _entropy(unsafe_seed: int | None) -> Entropy:
+    if unsafe_seed is None:
+        return OsEntropy()
+    if isinstance(unsafe_seed, bool) or not isinstance(unsafe_seed, int) or unsafe_seed < 0:
+        raise SettingsError("a seed must be a whole number of at least 0")
+    return SeededEntropy(unsafe_seed)

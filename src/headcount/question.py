@@ -1,0 +1,196 @@
+"""What is asked: everything that a release depends on, as one frozen value.
+
+The Python call and the command line build a question, the pipeline answers it, the ledger writes it
+down, and it can be kept as JSON. How it is answered is no part of it: under which ledger, with how
+much memory.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike, fspath
+from typing import Any, Literal, Self, cast, get_args
+
+from headcount.errors import SettingsError, SourceError
+from headcount.inputs import Request, SourceName, TableLike
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, mechanism
+from headcount.results.canonical import strict_json
+
+#: The form of a question that is written today.
+FORMAT = "headcount-question-1"
+
+#: What ``method=`` accepts, apart from mechanisms that were registered from outside.
+Method = Literal["auto", "pcr", "pcr-paper", "rationed", "threshold"]
+#: What ``columns=`` accepts.
+Columns = Literal["standard", "all"]
+DEFAULT_METHOD = cast("Method", DEFAULT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """How many distinct users have each item of a table of events.
+
+    The parameters are those of `headcount.release`, which describes them. A question that can be
+    made is valid, as far as that can be told without reading any data.
+
+    Raises:
+        InputError: something in it has no meaning, or is outside its range.
+    """
+
+    source: SourceName | TableLike = field(hash=False)
+    user: str
+    item: str | Sequence[str]
+    budget: Budget
+    table: str | None = None
+    sql: str | None = None
+    engine: str | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict, hash=False)
+    method: Method = DEFAULT_METHOD
+    relative_error: float | None = None
+    candidates: int | None = None
+    max_items_per_user: int | None = None
+    columns: Columns = "standard"
+    data_version: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_budget(self.budget)
+        _ = self.mechanism
+        _check_columns(self.columns)
+        object.__setattr__(self, "item", column_names(self.item))
+        object.__setattr__(self, "spark_conf", dict(self.spark_conf))
+        if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
+            raise SourceError("a table is given by its name, and SQL as text")
+        _ = self.request
+        version = self.data_version
+        if version is not None and not (isinstance(version, str) and version.strip()):
+            raise SettingsError("a version of the data is a text of your choice, such as a date")
+
+    @property
+    def items(self) -> list[str]:
+        """The columns whose values are counted."""
+        return list(self.item)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What will answer it, with its parameters."""
+        options = Options(self.relative_error, self.candidates, self.max_items_per_user)
+        return mechanism(self.method).of(options, self.budget)
+
+    @property
+    def request(self) -> Request:
+        """What has to be read."""
+        columns = [self.user, *self.items]
+        return Request(
+            self.table, self.sql, self.engine, self.spark_conf, columns=columns, user=self.user
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as plain values, with its format.
+
+        An address is written as it was given, with a password if there is one in it.
+        """
+        if not isinstance(self.source, str | PathLike):
+            raise SourceError("a question about a table in memory cannot be written down")
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {"source": fspath(self.source), "item": self.items, "budget": self.budget.given}
+        return {"format": FORMAT, **values, **plain}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the question that plain values describe; what is left out has its default."""
+        if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+            raise SettingsError(f'a question is an object whose "format" is "{FORMAT}"')
+        given = {key: value for key, value in values.items() if key != "format"}
+        _check_names(given, {each.name for each in fields(cls)}, "a question")
+        _require(given, ("source", "user", "item", "budget"), "a question")
+        if not isinstance(given["source"], str):
+            raise SourceError("the source of a question is a path or an address, as text")
+        if not isinstance(given["budget"], Mapping):
+            raise SettingsError("the budget of a question is an object with rho or epsilon")
+        _check_names(given["budget"], {"rho", "epsilon", "delta"}, "a budget")
+        conf = given.get("spark_conf", {})
+        if not isinstance(conf, Mapping) or not all(
+            isinstance(text, str) for text in conf.values()
+        ):
+            raise SettingsError("the settings of Spark are an object whose values are text")
+        return cls(**{**given, "budget": Budget(**given["budget"])})
+
+    def to_json(self) -> str:
+        """Return the question as JSON, as `to_dict` has it."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the question that JSON describes."""
+        try:
+            values = strict_json(text)
+        except (ValueError, RecursionError):
+            raise SettingsError("a question is a JSON object; this is not") from None
+        return cls.from_dict(values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramQuestion:
+    """How many distinct users have each item, of a histogram that exists already.
+
+    The parameters are those of `headcount.release_counts`, which describes them.
+    """
+
+    counts: Mapping[Any, int] | TableLike = field(hash=False)
+    budget: Budget
+    item: str | Sequence[str] | None = None
+    count: str = "count"
+    minimum: int = 1
+    method: Method = DEFAULT_METHOD
+    relative_error: float | None = None
+    candidates: int | None = None
+    columns: Columns = "standard"
+    user: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_budget(self.budget)
+        _ = self.mechanism
+        _check_columns(self.columns)
+        if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
+            raise SourceError("minimum must be a whole number of at least 1")
+        if self.item is not None:
+            object.__setattr__(self, "item", column_names(self.item))
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What will answer it, with its parameters."""
+        options = Options(self.relative_error, self.candidates)
+        return mechanism(self.method).for_histogram(options, self.budget)
+
+
+def column_names(item: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that were given, as one name or as several."""
+    items = [item] if isinstance(item, str) else item
+    if not isinstance(items, list | tuple) or not all(isinstance(name, str) for name in items):
+        raise SourceError("item must be the name of a column, or a list of names")
+    return tuple(items)
+
+
+def _check_budget(budget: Budget) -> None:
+    if not isinstance(budget, Budget):
+        raise TypeError("budget must be a headcount.Budget")
+
+
+def _check_columns(columns: str) -> None:
+    if columns not in get_args(Columns):
+        raise SettingsError(f"columns must be one of: {', '.join(get_args(Columns))}")
+
+
+def _check_names(given: Mapping[str, Any], known: set[str], what: str) -> None:
+    unknown = sorted(repr(name) for name in given if name not in known)
+    if unknown:
+        raise SettingsError(
+            f"{what} has no {', '.join(unknown)}; it has: {', '.join(sorted(known))}"
+        )
+
+
+def _require(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise SettingsError(f"{what} needs {', '.join(missing)}")

@@ -1,0 +1,108 @@
+"""What whoever asked for a release should know of it, apart from its counts.
+
+A notice is data: a terminal, a notebook and a page can each show it in their own way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from headcount.inputs.unit import Unit
+from headcount.results.guarantee import Guarantee
+
+#: ``caution``: the promise may be less than it seems. ``advice``: what to try instead.
+Severity = Literal["caution", "advice"]
+
+#: Beyond these the promise on paper says little about a person.
+WEAK_EPSILON = 10.0
+WEAK_DELTA = 1e-4
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing to know about a release; nothing in it depends on unreleased data.
+
+    Attributes:
+        code: what it is about, in a word that does not change with the version.
+        severity: how much it matters.
+        text: a few sentences.
+    """
+
+    code: str
+    severity: Severity
+    text: str
+
+    def __str__(self) -> str:
+        return f"Caution: {self.text}" if self.severity == "caution" else self.text
+
+
+_NO_FURTHER = "does not carry over to the tables below"
+#: What there is to say about a guarantee that is not about the rows of a table.
+ABOUT_UNITS = {
+    Unit.QUERY: Notice(
+        "query-mixes-rows",
+        "caution",
+        "the SQL may look at several rows at a time (a join, LIMIT, aggregate, window, a view, a "
+        "function that headcount does not know). The guarantee is about the rows of its result; if "
+        f"one person's rows can change another's there, it {_NO_FURTHER}.",
+    ),
+    Unit.VIEW: Notice(
+        "view",
+        "caution",
+        "the table is a view, or is read like one (a foreign table, row-level security). The "
+        "guarantee is about the rows and the user column of the view; if one person's rows can "
+        f"change another's there, or it computes the user column, it {_NO_FURTHER}.",
+    ),
+    Unit.EXPRESSION: Notice(
+        "expression",
+        "caution",
+        "the guarantee is about the rows and the user column of the given Ibis expression; if one "
+        "person's rows can change another's there, or it computes the user column, it "
+        f"{_NO_FURTHER}.",
+    ),
+    Unit.COMPUTED: Notice(
+        "computed-user",
+        "caution",
+        "the user column is computed by the SQL, or headcount cannot tell that it is not. One of "
+        "its values is what the guarantee protects, and that may be less than all rows of one "
+        "person. Select the column that says who a person is, unchanged, to protect them.",
+    ),
+}
+WEAK_BUDGET = Notice(
+    "weak-budget",
+    "caution",
+    f"with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak promise to "
+    "each person. Was the budget typed as it was meant?",
+)
+NOTHING_RELEASED = Notice(
+    "nothing-released",
+    "advice",
+    "Nothing was released, which is a result like any other: no item was found to have enough "
+    "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
+    "relative error, coarser items or, if another method was asked for, the method auto may help.",
+)
+
+
+def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
+    """Return what there is to say of a release with so many items."""
+    if guarantee.epsilon > WEAK_EPSILON or guarantee.delta > WEAK_DELTA:
+        yield WEAK_BUDGET
+    yield from (notice for unit, notice in ABOUT_UNITS.items() if unit.value == guarantee.unit)
+    bound = guarantee.settings.get("max_items_per_user")
+    if isinstance(bound, int):
+        yield _about_bound(bound)
+    if not items:
+        yield NOTHING_RELEASED
+
+
+def _about_bound(max_items_per_user: int) -> Notice:
+    counted = (
+        "one item counts"
+        if max_items_per_user == 1
+        else f"at most {max_items_per_user:,} items count"
+    )
+    text = (
+        f"of each user {counted}. If somebody has more, the rest do not count, and counts are too "
+        "low by as much; the guarantee holds all the same."
+    )
+    return Notice("contribution-bound", "caution", text)
