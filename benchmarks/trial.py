@@ -40,13 +40,13 @@ def one_trial(path: str) -> None:
     from headcount.evaluation.dataset import read_dataset
     from headcount.evaluation.methods import Target
     from headcount.evaluation.partition_selection import SELECTIONS
-    from headcount.evaluation.thresholding import Thresholding
+    from headcount.evaluation.thresholding import ThresholdingMethod
     from headcount.evaluation.trials import run_trial, standard_methods
 
     dataset = read_dataset(path, user="user", item=["item"])
-    most = dataset.most_items
+    most = dataset.max_items_per_user
     methods = dict.fromkeys(m for how in SELECTIONS for m in standard_methods(most, how))
-    methods |= dict.fromkeys(Thresholding(most, noise) for noise in ("gaussian", "laplace"))
+    methods |= dict.fromkeys(ThresholdingMethod(most, noise) for noise in ("gaussian", "laplace"))
     start = time.perf_counter()
     outcomes = list(run_trial(dataset, list(methods), Target(rho=1, delta=1e-6, r=0.1), seed=1))
     print(len(outcomes), time.perf_counter() - start)

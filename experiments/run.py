@@ -16,7 +16,7 @@ from experiments.sets import Source
 from experiments.store import Description, Store
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.methods import Method, Target
-from headcount.evaluation.trials import Outcome, run_trial
+from headcount.evaluation.trials import TrialOutcome, run_trial
 
 RHOS = (0.1, 0.5, 1.0)
 DELTA = 1e-6
@@ -92,7 +92,7 @@ def _run(
     pieces: Sequence[Piece],
     store: Store,
 ) -> Iterator[None]:
-    running: dict[Future[list[Outcome]], Target] = {
+    running: dict[Future[list[TrialOutcome]], Target] = {
         pool.submit(_trial, folder, target, seed, methods): target
         for target, seed, methods in pieces
         if methods
@@ -107,7 +107,7 @@ def _run(
         raise
 
 
-def _trial(folder: Path, target: Target, seed: int, methods: list[Method]) -> list[Outcome]:
+def _trial(folder: Path, target: Target, seed: int, methods: list[Method]) -> list[TrialOutcome]:
     return list(run_trial(_shared(folder), methods, target, seed))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.methods import Target
-from headcount.evaluation.trials import Outcome
+from headcount.evaluation.trials import TrialOutcome
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Description:
             dataset.number_of_items,
             int(dataset.users.size),
             tuple(dataset.percentile(percent) for percent in (50, 75, 95, 99)),
-            dataset.most_items,
+            dataset.max_items_per_user,
         )
 
 
@@ -62,17 +62,19 @@ class Store:
         """Write a description down."""
         _append(self._sets, [asdict(description)])
 
-    def outcomes(self, description: Description, target: Target) -> list[Outcome]:
+    def outcomes(self, description: Description, target: Target) -> list[TrialOutcome]:
         """Return the outcomes on a set with a target, each once, in the order of writing."""
-        found: dict[tuple[str, int], Outcome] = {}
+        found: dict[tuple[str, int], TrialOutcome] = {}
         wanted = _key(description, target)
         for line in _lines(self._outcomes):
             if wanted.items() <= line.items():
-                fields = {name: line[name] for name in Outcome.__dataclass_fields__}
-                found[line["method"], line["seed"]] = Outcome(**fields)
+                fields = {name: line[name] for name in TrialOutcome.__dataclass_fields__}
+                found[line["method"], line["seed"]] = TrialOutcome(**fields)
         return list(found.values())
 
-    def add(self, description: Description, target: Target, outcomes: Iterable[Outcome]) -> None:
+    def add(
+        self, description: Description, target: Target, outcomes: Iterable[TrialOutcome]
+    ) -> None:
         """Write outcomes down."""
         key = _key(description, target)
         _append(self._outcomes, [{**key, **outcome.to_dict()} for outcome in outcomes])

@@ -15,7 +15,7 @@ from experiments.store import Description, Store
 from headcount.evaluation.methods import Method
 from headcount.evaluation.plume import Plume, WithThreshold
 from headcount.evaluation.release import ReleaseMethod
-from headcount.evaluation.trials import Outcome
+from headcount.evaluation.trials import TrialOutcome
 
 PLUMES = [WithThreshold(Plume(percentile, "weighted")) for percentile in (95, 99)]
 OURS = [ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed", "auto")]
@@ -36,7 +36,7 @@ class Cell:
     covered: float
 
     @classmethod
-    def of(cls, outcomes: list[Outcome]) -> "Cell":
+    def of(cls, outcomes: list[TrialOutcome]) -> "Cell":
         """Average."""
         some = [outcome for outcome in outcomes if outcome.released]
         return cls(

@@ -17,7 +17,8 @@ from tests.engines.conftest import ENGINES
 from tests.privacy.population import PlainPopulation
 
 PAIRS = [(u, 1000 - i) for u in range(60) for i in range(1 + u % 7)]
-NAMES = ["thing", "users", "person", "items", "user", "total", "thing_", "Users", "cost", "counted"]
+NAMES = ["item_number", "users", "user_number", "items_of_user", "items", "user", "total"]
+NAMES += ["item_number_", "Users", "cost", "counted"]
 NAMES += ["place"]
 
 

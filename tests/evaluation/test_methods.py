@@ -11,8 +11,8 @@ from headcount.evaluation.methods import Released, Target
 from headcount.evaluation.plume import Plume, WithThreshold
 from headcount.evaluation.release import ReleaseMethod
 from headcount.evaluation.summary import shown, summarise
-from headcount.evaluation.thresholding import Thresholding
-from headcount.evaluation.trials import Outcome, run_trial, standard_methods
+from headcount.evaluation.thresholding import ThresholdingMethod
+from headcount.evaluation.trials import TrialOutcome, run_trial, standard_methods
 
 NO_NOISE = Target(rho=1e12, delta=1e-6, r=0.1)
 
@@ -71,7 +71,7 @@ def test_thresholding_releases_counts_with_its_noise(noise):
     users = np.arange(300_000)
     data = Dataset.of(users, users % 1000)
     target = Target(rho=0.5, delta=1e-6, r=0.1)
-    released = Thresholding(1, noise).run(data, target, np.random.default_rng(1))
+    released = ThresholdingMethod(1, noise).run(data, target, np.random.default_rng(1))
     assert released.items.size == 1000
     assert released.sigma == pytest.approx({"gaussian": 1, "laplace": 2**0.5}[noise])
     # The fourth moment of Laplace's noise makes its variance less certain: 20 % is 1e-6.
@@ -79,7 +79,7 @@ def test_thresholding_releases_counts_with_its_noise(noise):
 
 
 def test_thresholding_bounds_what_exceeds_its_bound():
-    released = Thresholding(1).run(by_hand(), NO_NOISE, np.random.default_rng(1))
+    released = ThresholdingMethod(1).run(by_hand(), NO_NOISE, np.random.default_rng(1))
     assert released.counts.sum() == pytest.approx(1000, abs=0.01)
 
 
@@ -98,7 +98,7 @@ def made_up():
 def test_results_of_a_seed_are_pinned():
     data = made_up()
     outcomes = list(
-        run_trial(data, standard_methods(data.most_items), Target(1.0, 1e-6, 0.1), seed=3)
+        run_trial(data, standard_methods(data.max_items_per_user), Target(1.0, 1e-6, 0.1), seed=3)
     )
     assert [(o.method, o.released, o.within, round(o.bias, 4)) for o in outcomes] == PINNED
 
@@ -117,7 +117,7 @@ PINNED = [
 
 def test_an_outcome_does_not_depend_on_which_other_methods_run():
     data, target = made_up(), Target(0.5, 1e-6, 0.1)
-    methods = standard_methods(data.most_items)
+    methods = standard_methods(data.max_items_per_user)
     together = list(run_trial(data, methods, target, seed=1))
     alone = [next(iter(run_trial(data, [method], target, seed=1))) for method in methods]
     assert together == alone
@@ -168,10 +168,10 @@ def test_no_data_gives_nothing():
 
 def test_a_summary_by_hand():
     outcomes = [
-        Outcome("a", 1.0, 0, released=10, within=9, covered=9, bias=0.1),
-        Outcome("a", 1.0, 1, released=20, within=14, covered=19, bias=0.3),
-        Outcome("a", 1.0, 2, released=0, within=0, covered=0, bias=0.0),
-        Outcome("b", 1.0, 0, released=0, within=0, covered=0, bias=0.0),
+        TrialOutcome("a", 1.0, 0, released=10, within=9, covered=9, bias=0.1),
+        TrialOutcome("a", 1.0, 1, released=20, within=14, covered=19, bias=0.3),
+        TrialOutcome("a", 1.0, 2, released=0, within=0, covered=0, bias=0.0),
+        TrialOutcome("b", 1.0, 0, released=0, within=0, covered=0, bias=0.0),
     ]
     first, second = summarise(outcomes)
     assert (first.trials, first.released, first.released_spread) == (3, 10, 10)

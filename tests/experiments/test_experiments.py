@@ -14,7 +14,7 @@ from experiments.takeaways import TAKEAWAYS, page
 
 from headcount.evaluation.methods import Target
 from headcount.evaluation.summary import Row
-from headcount.evaluation.trials import Outcome
+from headcount.evaluation.trials import TrialOutcome
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,7 +98,7 @@ def described(name, stamp="1"):
 
 def test_results_of_another_file_are_not_mixed_in(tmp_path):
     store, target = Store(tmp_path), Target(1.0, 1e-6, 0.1)
-    outcome = Outcome("pcr", 1.0, 0, 3, 2, 3, 0.5)
+    outcome = TrialOutcome("pcr", 1.0, 0, 3, 2, 3, 0.5)
     store.add(described("a"), target, [outcome])
     assert store.outcomes(described("a"), target) == [outcome]
     assert store.outcomes(described("a", stamp="2"), target) == []

@@ -101,7 +101,7 @@ def compare(
     from headcount.evaluation.methods import Target
     from headcount.evaluation.report import to_csv, to_table
     from headcount.evaluation.summary import summarise
-    from headcount.evaluation.trials import Outcome, run_trial, standard_methods
+    from headcount.evaluation.trials import TrialOutcome, run_trial, standard_methods
     from headcount.outputs import AtomicFile, holds_release
     from headcount.privacy.mechanisms.pcr.settings import Settings
 
@@ -131,8 +131,8 @@ def compare(
                     "count.",
                     err=True,
                 )
-            methods = standard_methods(dataset.most_items, selection)
-            outcomes: list[Outcome] = []
+            methods = standard_methods(dataset.max_items_per_user, selection)
+            outcomes: list[TrialOutcome] = []
             for rho in rhos or DEFAULT_RHOS:
                 for seed in range(trials):
                     progress(f"ρ = {rho:g}, trial {seed + 1} of {trials}")

@@ -68,7 +68,7 @@ class Dataset:
         return np.diff(edges)
 
     @property
-    def most_items(self) -> int:
+    def max_items_per_user(self) -> int:
         """What the user with the most items has."""
         return int(self.items_per_user.max(initial=0))
 
@@ -81,9 +81,9 @@ class Dataset:
         """Return the pairs whose item is kept."""
         return self._where(kept[self.items])
 
-    def bounded(self, most: int, rng: np.random.Generator) -> "Dataset":
+    def bounded(self, max_items_per_user: int, rng: np.random.Generator) -> "Dataset":
         """Return at most so many items of each user, a uniform sample of what they have."""
-        over = self.items_per_user > most
+        over = self.items_per_user > max_items_per_user
         if not over.any():
             return self
         number = np.cumsum(over) - 1  # of each user among those that have too many
@@ -95,7 +95,7 @@ class Dataset:
         keys = number[self.users[rows]] << bits
         keys |= rng.integers(0, 1 << bits, size=rows.size)
         ends = np.cumsum(self.items_per_user[over])
-        last = np.sort(keys)[ends - self.items_per_user[over] + (most - 1)]
+        last = np.sort(keys)[ends - self.items_per_user[over] + (max_items_per_user - 1)]
         keep = np.ones(self.users.size, dtype=np.bool_)
         keep[rows] = keys <= last[keys >> bits]
         return self._where(keep)

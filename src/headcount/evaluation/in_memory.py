@@ -29,11 +29,11 @@ class ArrayPopulation:
         """Return how many users have at least so many items that are not found yet."""
         return [int(np.count_nonzero(self._left.items_per_user >= bound)) for bound in at_least]
 
-    def weights(self, unit: int, most_items: int, at_least: int) -> Integers:
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
         """Return the sums of users' weights for items not found yet, where large enough."""
         sizes = self._left.items_per_user
         each = _root(unit**2 // np.maximum(sizes, 1))
-        each[sizes > most_items] = 0
+        each[sizes > max_items_per_user] = 0
         sums = _sums(self._left.items, each[self._left.users], self._open.size)
         self._asked = np.flatnonzero(sums >= max(1, at_least))
         return sums[self._asked]
@@ -54,10 +54,10 @@ class ArrayPopulation:
         sums = _sums(self._places, self._shares(costs)[self._known.users], costs.size)
         return np.where(costs > 0, sums, 0)
 
-    def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
-        """Return the sum over users of what they do not count for, at most ``most`` each."""
+    def lost(self, costs: Integers, among: NDArray[np.bool_], max_loss: int) -> int:
+        """Return the sum over users of what they do not count for, at most ``max_loss`` each."""
         items = self._per_user((among & (costs > 0)).astype(np.int64))
-        return int(np.minimum((GRID - self._shares(costs)) * items, most).sum())
+        return int(np.minimum((GRID - self._shares(costs)) * items, max_loss).sum())
 
     def _shares(self, costs: Integers) -> Integers:
         spent = self._per_user(costs)

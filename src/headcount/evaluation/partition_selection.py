@@ -23,15 +23,15 @@ SIPS_SHARES = (0.05, 0.15, 0.8)
 
 
 def gaussian(
-    bounded: Dataset, most: int, rho: float, delta: float, rng: np.random.Generator
+    bounded: Dataset, max_items_per_user: int, rho: float, delta: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Noise on every count above 0, and a threshold: l2-sensitivity √m."""
-    sigma = gaussian_sigma(np.sqrt(most), rho)
-    return _above(bounded.counts, sigma, gaussian_threshold(sigma, most, delta), rng)
+    sigma = gaussian_sigma(np.sqrt(max_items_per_user), rho)
+    return _above(bounded.counts, sigma, gaussian_threshold(sigma, max_items_per_user, delta), rng)
 
 
 def weighted_gaussian(
-    bounded: Dataset, most: int, rho: float, delta: float, rng: np.random.Generator
+    bounded: Dataset, max_items_per_user: int, rho: float, delta: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Each user spreads l2-norm 1 evenly over their items (Gopi et al. 2020)."""
     sigma = gaussian_sigma(1, rho)
@@ -39,11 +39,11 @@ def weighted_gaussian(
     weights = np.bincount(
         bounded.items, weights=weight[bounded.users], minlength=bounded.number_of_items
     )
-    return _above(weights, sigma, weighted_threshold(sigma, most, delta), rng)
+    return _above(weights, sigma, weighted_threshold(sigma, max_items_per_user, delta), rng)
 
 
 def sips(
-    bounded: Dataset, most: int, rho: float, delta: float, rng: np.random.Generator
+    bounded: Dataset, max_items_per_user: int, rho: float, delta: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Run rounds of the weighted Gaussian, each without the items found before (DP-SIPS).
 
@@ -53,7 +53,7 @@ def sips(
     found = np.zeros(bounded.number_of_items, dtype=np.bool_)
     for share in SIPS_SHARES:
         left = bounded.restricted(~found)
-        found |= weighted_gaussian(left, most, share * rho, share * delta, rng)
+        found |= weighted_gaussian(left, max_items_per_user, share * rho, share * delta, rng)
     return found
 
 

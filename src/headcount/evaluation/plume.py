@@ -41,18 +41,18 @@ class Plume:
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
-        most = dataset.percentile(self.percentile)
-        if most == 0:
+        bound = dataset.percentile(self.percentile)
+        if bound == 0:
             return Released(np.empty(0, np.int32), np.empty(0))
         select = SELECTIONS[self.selection]
-        bounded = dataset.bounded(most, rng)
-        found = select(bounded, most, SELECTION_SHARE * target.rho, target.delta, rng)
+        bounded = dataset.bounded(bound, rng)
+        found = select(bounded, bound, SELECTION_SHARE * target.rho, target.delta, rng)
         restricted = dataset.restricted(found)
-        most = restricted.percentile(self.percentile)
-        sensitivity = most if self.literal else math.sqrt(most)
+        bound = restricted.percentile(self.percentile)
+        sensitivity = bound if self.literal else math.sqrt(bound)
         sigma = gaussian_sigma(sensitivity, (1 - SELECTION_SHARE) * target.rho)
         items = np.flatnonzero(found)
-        counts = restricted.bounded(most, rng).counts[items]
+        counts = restricted.bounded(bound, rng).counts[items]
         return Released(items, counts + rng.normal(0, sigma, items.size), sigma)
 
 

@@ -49,7 +49,7 @@ class ArrayView:
         return _highest(self.dataset, limit)
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> ArrayCounts:
-        """Refuse: `Thresholding` is compared instead."""
+        """Refuse: `ThresholdingMethod` is compared instead."""
         raise NotImplementedError
 
     def pairs(self) -> ArrayPairs:

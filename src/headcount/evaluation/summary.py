@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headcount.evaluation.trials import Outcome
+from headcount.evaluation.trials import TrialOutcome
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Row:
     bias: float | None
 
 
-def summarise(outcomes: Iterable[Outcome]) -> list[Row]:
+def summarise(outcomes: Iterable[TrialOutcome]) -> list[Row]:
     """Return a row for each method and budget, in the order in which they first occur."""
-    groups: dict[tuple[str, float], list[Outcome]] = {}
+    groups: dict[tuple[str, float], list[TrialOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault((outcome.method, outcome.rho), []).append(outcome)
     return [_row(method, rho, group) for (method, rho), group in groups.items()]
 
 
-def _row(method: str, rho: float, group: Sequence[Outcome]) -> Row:
+def _row(method: str, rho: float, group: Sequence[TrialOutcome]) -> Row:
     some = [outcome for outcome in group if outcome.released]
     shares = [1 - outcome.within / outcome.released for outcome in some]
     return Row(

@@ -19,15 +19,15 @@ from headcount.evaluation.thresholds import (
 
 
 @dataclass(frozen=True)
-class Thresholding:
+class ThresholdingMethod:
     """Noise and a threshold.
 
     Attributes:
-        bound: how many items a user may have; of more, a uniform sample counts.
+        max_items_per_user: how many items a user may have; of more, a uniform sample counts.
         noise: ``gaussian`` or ``laplace``.
     """
 
-    bound: int
+    max_items_per_user: int
     noise: str = "gaussian"
 
     @property
@@ -37,15 +37,15 @@ class Thresholding:
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
-        counts = dataset.bounded(self.bound, rng).counts
+        counts = dataset.bounded(self.max_items_per_user, rng).counts
         if self.noise == "gaussian":
-            spread = gaussian_sigma(np.sqrt(self.bound), target.rho)
-            threshold = gaussian_threshold(spread, self.bound, target.delta)
+            spread = gaussian_sigma(np.sqrt(self.max_items_per_user), target.rho)
+            threshold = gaussian_threshold(spread, self.max_items_per_user, target.delta)
             noisy = counts + rng.normal(0, spread, counts.size)
             sigma = spread
         else:
-            spread = laplace_scale(self.bound, target.rho)
-            threshold = laplace_threshold(spread, self.bound, target.delta)
+            spread = laplace_scale(self.max_items_per_user, target.rho)
+            threshold = laplace_threshold(spread, self.max_items_per_user, target.delta)
             noisy = counts + rng.laplace(0, spread, counts.size)
             sigma = spread * 2**0.5
         items = np.flatnonzero((counts > 0) & (noisy > threshold))

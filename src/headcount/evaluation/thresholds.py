@@ -22,30 +22,30 @@ def gaussian_sigma(l2_sensitivity: float, rho: float) -> float:
     return l2_sensitivity / math.sqrt(2 * rho)
 
 
-def gaussian_threshold(sigma: float, most_items: int, delta: float) -> float:
+def gaussian_threshold(sigma: float, max_items_per_user: int, delta: float) -> float:
     """Return 1 + σ·Φ⁻¹((1 − δ)^(1/m)), for counts to which a user adds 1 in up to m items."""
-    return 1 + sigma * _upper_quantile(share_of_delta(delta, most_items))
+    return 1 + sigma * _upper_quantile(share_of_delta(delta, max_items_per_user))
 
 
-def laplace_scale(most_items: int, rho: float) -> float:
+def laplace_scale(max_items_per_user: int, rho: float) -> float:
     """Return b = m/ε with ε = √(2ρ): ε-DP is ε²/2-CDP (Bun & Steinke 2016)."""
-    return most_items / math.sqrt(2 * rho)
+    return max_items_per_user / math.sqrt(2 * rho)
 
 
-def laplace_threshold(scale: float, most_items: int, delta: float) -> float:
+def laplace_threshold(scale: float, max_items_per_user: int, delta: float) -> float:
     """Return 1 − b·ln(2 − 2(1 − δ)^(1/m)) (Wilson et al. 2020, theorem 2)."""
-    return 1 - scale * math.log(2 * share_of_delta(delta, most_items))
+    return 1 - scale * math.log(2 * share_of_delta(delta, max_items_per_user))
 
 
 @functools.lru_cache(maxsize=1024)
-def weighted_threshold(sigma: float, most_items: int, delta: float) -> float:
+def weighted_threshold(sigma: float, max_items_per_user: int, delta: float) -> float:
     """Return the maximum over t ≤ m of 1/√t + σ·Φ⁻¹((1 − δ)^(1/t)) (Gopi et al. 2020).
 
     It is for weights of 1/√t in each of a user's t items.
     """
     return max(
         1 / math.sqrt(t) + sigma * _upper_quantile(share_of_delta(delta, t))
-        for t in range(1, most_items + 1)
+        for t in range(1, max_items_per_user + 1)
     )
 
 

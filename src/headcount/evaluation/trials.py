@@ -11,7 +11,7 @@ from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.methods import Method, Released, Target
 from headcount.evaluation.plume import Plume, WithThreshold
 from headcount.evaluation.release import ReleaseMethod
-from headcount.evaluation.thresholding import Thresholding
+from headcount.evaluation.thresholding import ThresholdingMethod
 
 #: Half the width of an interval, in standard errors.
 Z = NormalDist().inv_cdf(0.975)
@@ -22,7 +22,7 @@ SMALL_BOUND = 8
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """How one run of a method came out: not private.
 
     Attributes:
@@ -48,25 +48,28 @@ class Outcome:
         return asdict(self)
 
 
-def standard_methods(most_items: int, selection: str = "weighted") -> list[Method]:
+def standard_methods(max_items_per_user: int, selection: str = "weighted") -> list[Method]:
     """Return the methods of the paper's figures, and thresholding where its bound is small.
 
     Args:
-        most_items: what the user with the most items has.
+        max_items_per_user: what the user with the most items has.
         selection: how Plume finds items.
     """
     methods: list[Method] = [ReleaseMethod(name) for name in MECHANISMS]
     for percentile in (95, 99):
         plume = Plume(percentile, selection)
         methods += [plume, WithThreshold(plume)]
-    if 1 <= most_items <= SMALL_BOUND:
-        methods += [Thresholding(most_items, "gaussian"), Thresholding(most_items, "laplace")]
+    if 1 <= max_items_per_user <= SMALL_BOUND:
+        methods += [
+            ThresholdingMethod(max_items_per_user, "gaussian"),
+            ThresholdingMethod(max_items_per_user, "laplace"),
+        ]
     return methods
 
 
 def run_trial(
     dataset: Dataset, methods: Sequence[Method], target: Target, seed: int
-) -> Iterator[Outcome]:
+) -> Iterator[TrialOutcome]:
     """Run each method once. What one of them gives does not depend on which others are run."""
     drawn: dict[Method, Released] = {}
     for method in methods:
@@ -80,11 +83,13 @@ def run_trial(
         yield _outcome(dataset, method.name, released, target, seed)
 
 
-def _outcome(dataset: Dataset, name: str, released: Released, target: Target, seed: int) -> Outcome:
+def _outcome(
+    dataset: Dataset, name: str, released: Released, target: Target, seed: int
+) -> TrialOutcome:
     truth = dataset.counts[released.items]
     errors = (released.counts - truth) / truth
     sigmas = released.sigma if released.errors is None else released.errors
-    return Outcome(
+    return TrialOutcome(
         method=name,
         rho=target.rho,
         seed=seed,

@@ -9,13 +9,13 @@ from headcount.views.passes import Passes
 
 
 def bounded_counts(
-    events: Events, user: str, items: Sequence[str], most: int, at_least: int
+    events: Events, user: str, items: Sequence[str], max_items_per_user: int, at_least: int
 ) -> TopCounts:
-    """Count the users of each item, at most ``most`` items of each; leave low counts out.
+    """Count the users of each item, with a bound on the items of each user; leave low counts out.
 
-    Formal guarantee: one more user raises at most ``most`` of the counts by 1 and lowers none, and
-    the rows are in the order of their items. Which items of a user count is a fixed function of
-    the user's id and items, pseudo-random so that no item is favoured.
+    Formal guarantee: one more user raises at most ``max_items_per_user`` of the counts by 1 and
+    lowers none, and the rows are in the order of their items. Which items of a user count is a
+    fixed function of the user's id and items, pseudo-random so that no item is favoured.
 
     Edge cases: as for `headcount.views.histogram.count_distinct_users`.
     """
@@ -29,7 +29,7 @@ def bounded_counts(
     # Ties go by the items, so that nothing is left to the order in which the engine works.
     by_user = ibis.window(group_by=passes.user, order_by=[scattered, *items])
     pairs = pairs.mutate(**{place: ibis.row_number().over(by_user)})
-    counted = pairs.filter(pairs[place] < most).group_by(items)
+    counted = pairs.filter(pairs[place] < max_items_per_user).group_by(items)
     counts = counted.agg(**{count: ibis._.count().cast("int64")})
     high = counts.filter(counts[count] >= at_least).order_by(items)
     result = passes.run(high)

@@ -28,15 +28,17 @@ class EnginePopulation:
         self._events = events
         self._passes = passes = Passes(events, user, items)
         # None may be the name of an item column, which would take its place in a join.
-        names = ("thing", "users", "person", "number")
-        self._thing, self._users, person, number = (unused_name(name, items) for name in names)
-        self._things = passes.numbered(items, self._thing, self._users)
-        people = passes.numbered([passes.user], person, number)
-        pairs = passes.pairs.join(self._things, items).join(people, passes.user)
-        pairs = pairs.select(person=person, thing=self._thing)
-        self._pairs = passes.keep(events.engine.grouped(pairs, "person"))
+        names = ("item_number", "users", "user_number", "items_of_user")
+        self._item_number, self._users, user_number, items_of_user = (
+            unused_name(name, items) for name in names
+        )
+        self._items = passes.numbered(items, self._item_number, self._users)
+        numbered_users = passes.numbered([passes.user], user_number, items_of_user)
+        pairs = passes.pairs.join(self._items, items).join(numbered_users, passes.user)
+        pairs = pairs.select(user_number=user_number, item_number=self._item_number)
+        self._pairs = passes.keep(events.engine.grouped(pairs, "user_number"))
         self._open = self._pairs
-        self._sizes = people.select(person=person, items=number)
+        self._sizes = numbered_users.select(user_number=user_number, items=items_of_user)
         #: The numbers of items that were found, but are not left out of those yet.
         self._new: pa.Array | None = None
         self._asked: pa.Table | None = None
@@ -45,7 +47,7 @@ class EnginePopulation:
 
     def highest_counts(self, limit: int) -> TopCounts:
         """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
-        return highest(self._events, self._things, self._passes.items, self._users, limit)
+        return highest(self._events, self._items, self._passes.items, self._users, limit)
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
@@ -55,16 +57,16 @@ class EnginePopulation:
         row = self._passes.run(self._sizes.aggregate(**each), 1).to_pylist()[0]
         return [int(row[name] or 0) for name in each]
 
-    def weights(self, unit: int, most_items: int, at_least: int) -> Integers:
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
         self._leave_out_found()
-        giving = self._sizes.filter(self._sizes["items"] <= most_items)
+        giving = self._sizes.filter(self._sizes["items"] <= max_items_per_user)
         weight = self._root(self._passes.quotient(_whole(unit**2), giving["items"]))
-        pairs = self._open.join(giving.select("person", weight=weight), "person")
-        sums = pairs.group_by("thing").agg(total=pairs["weight"].sum().cast("int64"))
+        pairs = self._open.join(giving.select("user_number", weight=weight), "user_number")
+        sums = pairs.group_by("item_number").agg(total=pairs["weight"].sum().cast("int64"))
         sums = sums.filter(sums["total"] >= max(1, at_least))
-        sums = sums.select(**{self._thing: "thing", self._users: "total"})
-        named = sums.join(self._things.drop(self._users), self._thing)
+        sums = sums.select(**{self._item_number: "item_number", self._users: "total"})
+        named = sums.join(self._items.drop(self._users), self._item_number)
         # In the order of the items: that of a hash table would tell, where noisy weights tie.
         self._asked = self._passes.run(named.order_by(self._passes.items))
         return to_numpy(self._asked[self._users])
@@ -76,7 +78,7 @@ class EnginePopulation:
         assert self._asked is not None  # noqa: S101 (a mechanism asks first)
         new = self._asked.take(to_arrow(np.array(places, dtype=np.int64)))
         self._found = new if self._found is None else pa.concat_tables([self._found, new])
-        self._new = new[self._thing] if new.num_rows else None
+        self._new = new[self._item_number] if new.num_rows else None
         self._asked = None
         self._found_pairs = None
 
@@ -92,25 +94,25 @@ class EnginePopulation:
     def clipped_sums(self, costs: Integers) -> Integers:
         """For each found item, the sum of its users' shares."""
         pairs = self._priced({"cost": costs})
-        each = pairs.group_by("person").agg(spent=pairs["cost"].sum().cast("int64"))
-        shares = each.select("person", share=self._share(each["spent"]))
-        joined = pairs.join(shares, "person")
+        each = pairs.group_by("user_number").agg(spent=pairs["cost"].sum().cast("int64"))
+        shares = each.select("user_number", share=self._share(each["spent"]))
+        joined = pairs.join(shares, "user_number")
         sums = joined.group_by("place").agg(total=joined["share"].sum().cast("int64"))
         answer = self._passes.run(sums)
         result = np.zeros(costs.size, dtype=np.int64)
         result[to_numpy(answer["place"])] = to_numpy(answer["total"])
         return result
 
-    def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
-        """Return the sum over users of what they do not count for, at most ``most`` each."""
+    def lost(self, costs: Integers, among: NDArray[np.bool_], max_loss: int) -> int:
+        """Return the sum over users of what they do not count for, at most ``max_loss`` each."""
         import ibis
 
         pairs = self._priced({"cost": costs, "counted": among.astype(np.int64)})
-        each = pairs.group_by("person").agg(
+        each = pairs.group_by("user_number").agg(
             spent=pairs["cost"].sum().cast("int64"), items=pairs["counted"].sum().cast("int64")
         )
         each = each.select(lost=(_whole(GRID) - self._share(each["spent"])) * each["items"])
-        lost = ibis.least(each["lost"], _whole(most))
+        lost = ibis.least(each["lost"], _whole(max_loss))
         total = each.aggregate(total=lost.sum().cast("int64"))
         return int(self._passes.run(total, 1)["total"].to_pylist()[0] or 0)
 
@@ -120,9 +122,9 @@ class EnginePopulation:
 
         if self._new is None:
             return
-        known = self._passes.numbers(pa.table({"thing": self._new}))
-        self._open = self._passes.keep(self._open.anti_join(known, "thing"))
-        sizes = self._open.group_by("person").agg(items=ibis._.count().cast("int64"))
+        known = self._passes.numbers(pa.table({"item_number": self._new}))
+        self._open = self._passes.keep(self._open.anti_join(known, "item_number"))
+        sizes = self._open.group_by("user_number").agg(items=ibis._.count().cast("int64"))
         self._sizes = self._passes.keep(sizes)
         self._new = None
 
@@ -141,9 +143,9 @@ class EnginePopulation:
         if self._found_pairs is None:
             assert self._found is not None  # noqa: S101 (asked for after a round of discovery)
             places = to_arrow(np.arange(self._found.num_rows, dtype=np.int64))
-            table = pa.table({"thing": self._found[self._thing], "place": places})
-            pairs = self._pairs.join(self._passes.numbers(table), "thing")
-            self._found_pairs = self._passes.keep(pairs.select("person", "place"))
+            table = pa.table({"item_number": self._found[self._item_number], "place": places})
+            pairs = self._pairs.join(self._passes.numbers(table), "item_number")
+            self._found_pairs = self._passes.keep(pairs.select("user_number", "place"))
         return self._found_pairs
 
     def _share(self, spent: Expression) -> Expression:

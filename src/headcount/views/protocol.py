@@ -23,11 +23,11 @@ class Population(Protocol):
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
 
-    def weights(self, unit: int, most_items: int, at_least: int) -> Integers:
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
         """For items not found yet, in an order of its own, the sum of their users' weights.
 
         A user with n such items gives ⌊√(unit² // n)⌋ to each of them, or nothing at all if n
-        exceeds ``most_items``. Each weight is a whole number before it is added. Sums below
+        exceeds ``max_items_per_user``. Each weight is a whole number before it is added. Sums below
         ``at_least``, which is 1 or more, are left out.
         """
 
@@ -43,8 +43,8 @@ class Population(Protocol):
         2⁶³, so C must be added in whole numbers of 64 bits, not in floating point.
         """
 
-    def lost(self, costs: Integers, among: NDArray[np.bool_], most: int) -> int:
-        """Return the sum over users of (GRID − a)·t, at most ``most`` each.
+    def lost(self, costs: Integers, among: NDArray[np.bool_], max_loss: int) -> int:
+        """Return the sum over users of (GRID − a)·t, at most ``max_loss`` each.
 
         a is as in `clipped_sums`, and t counts the user's items ``among`` those of some cost.
         """
