@@ -51,7 +51,7 @@ def test_a_query_that_is_running_is_ended():
 def test_an_endless_query_of_a_database_is_ended(tmp_path, form, ledger):
     token, path = CancelToken(), tmp_path / f"shop.{form}"
     with (duckdb if form == "duckdb" else sqlite3).connect(path) as connection:
-        connection.execute("CREATE TABLE nothing (a INTEGER)")
+        connection.execute("CREATE TABLE other (a INTEGER)")
     said = []
 
     def progress(message):
