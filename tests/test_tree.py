@@ -48,3 +48,9 @@ def test_what_contributing_names_is_there():
             assert (ROOT / name).exists(), name
         for name in re.findall(r"`(\w+\.py)`", what):
             assert list(base.rglob(name)) or list(base.parent.rglob(name)), name
+
+
+def test_what_a_quick_check_runs_is_there():
+    files = (ROOT / "tests" / "fast.txt").read_text(encoding="utf-8").split()
+    assert files == sorted(set(files))
+    assert [name for name in files if not (ROOT / name).is_file()] == []

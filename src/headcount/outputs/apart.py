@@ -99,7 +99,9 @@ def _lies_in(output: Path, folder: Path) -> bool:
 def _matches(place: Path, pattern: str) -> bool:
     """Whether a glob would find a file at a place, which need not be there yet."""
     above, name = os.path.split(os.path.join(os.curdir, pattern))  # noqa: PTH118
-    if name == "**":  # all files below
+    if name == "**":  # all files below; and what the rest names, which need not be a folder
+        if _matches(place, above):
+            return True
         above, name = os.path.join(above, name), "*"  # noqa: PTH118
     if place.name.startswith(".") and not name.startswith("."):
         return False
