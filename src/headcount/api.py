@@ -137,6 +137,7 @@ def release_counts(
     item: str | Sequence[str] | None = None,
     count: str = "count",
     minimum: int = 1,
+    users: int | None = None,
     method: str = DEFAULT,
     relative_error: float | None = None,
     candidates: int | None = None,
@@ -150,7 +151,8 @@ def release_counts(
     """Release counts from a histogram of distinct users that exists already.
 
     Formal guarantee: as for `release`, **provided** that each count is of distinct users, each
-    item stands once, and every item that ``minimum`` or more users have is there.
+    item stands once, every item that ``minimum`` or more users have is there, and ``users``, if
+    given, is the number of all users who were counted: one more user raises it by exactly 1.
 
     Args:
         counts: a mapping from items to counts, or a table of any kind that `release` takes.
@@ -158,6 +160,8 @@ def release_counts(
         item: the item column or columns of a table; all but the count column if not given.
         count: the column of a table that holds the counts.
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
+        users: how many users were counted, before any cut and by the same ids; with it, ``"pcr"``
+            releases more.
         method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.
@@ -174,6 +178,8 @@ def release_counts(
     _check_columns(columns)
     if isinstance(minimum, bool) or not isinstance(minimum, int) or minimum < 1:
         raise SourceError("minimum must be a whole number of at least 1")
+    if users is not None and (isinstance(users, bool) or not isinstance(users, int) or users < 0):
+        raise SourceError("users must be a whole number of at least 0")
     if ledger is not None and user is None:
         raise LedgerError(
             "with a ledger, say which column identified the users who were counted (user=): a "
@@ -194,7 +200,7 @@ def release_counts(
             item = [column for column in histogram.table.columns if column != count]
         items = _listed(item)
         check_columns(histogram, count, items)
-        top = top_of_histogram(histogram, count, items, minimum, chosen.histogram_limit)
+        top = top_of_histogram(histogram, count, items, minimum, chosen.histogram_limit, users)
     with charge.spent_if_it_fails():
         made = chosen.on_histogram(top, minimum - 1, entropy, progress)
         return charge.settled(build_release(made, guarantee, columns))

@@ -6,7 +6,7 @@ k̄+1 rows of its result reach Python.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,12 @@ class TopCounts:
     Attributes:
         items: one column per item column, one row per item, counts falling.
         counts: an Arrow array of the counts.
+        users: how many users there are, if that is known.
     """
 
     items: "pa.Table"
     counts: "pa.ChunkedArray"
+    users: int | None = None
 
     @property
     def values(self) -> Integers:
@@ -138,11 +140,17 @@ def _exact_items(
 
 
 def top_of_histogram(
-    histogram: Events, count: str, items: Sequence[str], minimum: int, limit: int
+    histogram: Events,
+    count: str,
+    items: Sequence[str],
+    minimum: int,
+    limit: int,
+    users: int | None = None,
 ) -> TopCounts:
     """Return the highest ``limit`` counts of a histogram that exists already.
 
-    Counts below ``minimum`` and items that are NULL are left out.
+    Counts below ``minimum`` and items that are NULL are left out. ``users`` is the number of all
+    users that were counted, if that is known.
     """
     import ibis
 
@@ -151,7 +159,8 @@ def top_of_histogram(
     number, rows = unused_name("count", items), unused_name("rows", items)
     kept = _exact_items(histogram, items, count, number, lambda column: column)
     repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
-    outside = kept.filter((kept[number] < 0) | (kept[number] > LARGEST_COUNT))
+    most = LARGEST_COUNT if users is None else min(LARGEST_COUNT, users)
+    outside = kept.filter((kept[number] < 0) | (kept[number] > most))
     for bad, says in (
         (repeated, "an item stands in several rows"),
         (outside, "a count is negative or too large"),
@@ -160,7 +169,7 @@ def top_of_histogram(
             raise SourceError(f"this is no histogram of distinct users: {says}")
     top = kept.filter(kept[number] >= minimum)
     top = top.mutate(**{number: top[number].cast("int64")})
-    return highest(histogram, top, items, number, limit)
+    return replace(highest(histogram, top, items, number, limit), users=users)
 
 
 def table_of(counts: Mapping[Any, int]) -> "pa.Table":
