@@ -83,7 +83,7 @@ def without_lots(monkeypatch):
 
 @pytest.mark.parametrize("later", [(1, 2), (2, 1)])
 def test_a_tie_at_the_last_place_draws_more_bits(later, monkeypatch):
-    """Two clocks whose first 64 bits agree, and one place for them; the later is drawn for first."""
+    """Two clocks whose first 64 bits agree, and one place; the later is drawn for first."""
     without_lots(monkeypatch)
     word, early = 2**62, 2**50
     entropy = ScriptedEntropy([early, word, 2**63, word, *(bits << 60 for bits in later)])
@@ -323,7 +323,7 @@ def look_at_more():
     vetted_release(COUNTS, 0, 1000, fewer, WHOLE, entropy, privacy_filter=privacy_filter, look=look)
 
 
-@pytest.mark.parametrize("rho", [1e-9, 1e-4, 1e4, 1e300])
+@pytest.mark.parametrize("rho", [1e-9, 1e-7, 1e4, 1e300])
 def test_any_budget_will_do(rho):
     made, _ = run(COUNTS, 5000, SeededEntropy(1), budget=Budget(rho=rho))
     assert (made.positions.size > 0) == (rho > 1)

@@ -28,17 +28,8 @@ from headcount.privacy.randomness import Entropy
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# If nearly all nominees of a round are named, the next has so many times as many of them.
-_NEARLY_ALL, _GROWS = 0.8, 1.5
-# If a smaller share of them is named, the next round is for items that are so many times smaller.
+# If less than this share of a round's nominees is named, the next is for items so many times smaller.
 _ENOUGH, _FALLS = 0.5, 1.25
-# A nominee that failed is tested again when it is believed to reach so much of the bound.
-_AGAIN = 0.9
-# Items that passed a test have fewer users than it says, as there are more of the smaller ones; by
-# this multiple of the test's relative variance.
-_DISCOUNT, _LARGEST_DISCOUNT = 2.5, 0.2
-#: An item is released if its standard error is at most this part of the target error.
-ACCEPTED = 0.85
 # Noise scales are rounded up to powers of this, so that many items share a call of the sampler.
 _SIGMA_STEP = 1.01
 # So little noise is none at all; a budget may be larger than counts can use.
@@ -141,11 +132,11 @@ class _Run:
 
     def name_items(self) -> None:
         """Run rounds, for ever smaller items, while what was named can still be measured."""
-        count, last, falling = self._start, 0, True
+        count, falling = self._start, True
         while self._rounds < ROUNDS:
             vetting = self._vetting
             size = count - self._cutoff
-            nominations = int(max(FEW + MORE * np.count_nonzero(vetting.named), _GROWS * last))
+            nominations = int(FEW + MORE * np.count_nonzero(vetting.named))
             nominations = min(nominations, vetting.not_nominated)
             again = self._tested_again(BOUND_AT * size + self._cutoff, falling)
             planned = plan_round(size, nominations, int(again.sum()), self._k_bar, self._delta)
@@ -155,7 +146,6 @@ class _Run:
             named, difference = vetting.run(planned, again)
             self._learn_cutoff(difference, planned.cutoff_sigma)
             share = float(named.mean()) if named.size else 0.0
-            last = nominations if share > _NEARLY_ALL else 0
             falling = share < _ENOUGH
             if falling:
                 count /= _FALLS
@@ -164,7 +154,7 @@ class _Run:
         waiting = ~self._vetting.named
         if not (falling and waiting.any()):
             return np.zeros(waiting.size, dtype=np.bool_)
-        return waiting & (self._believed() >= _AGAIN * bound)
+        return waiting & (self._believed() >= bound)
 
     def _affordable(self, planned: Round) -> bool:
         left = self._filter.left
@@ -192,7 +182,6 @@ class _Run:
         """Return what measuring items takes."""
         known = self._vetting.precision[found]
         counts = np.maximum(self._believed()[found], _LEAST_COUNT)
-        counts *= 1 - np.minimum(_DISCOUNT / (known * counts**2), _LARGEST_DISCOUNT)
         return precisions_for(counts, known, 4 * self._users.precision, self._r)
 
     def measured(self, spent: Cost) -> VettedCounts:
@@ -213,7 +202,7 @@ class _Run:
         estimates, errors = combined(tests, test_sigmas, noisy, sigmas)
         common = self._users.halved_variance
         errors = np.sqrt(errors**2 + common)
-        good = np.flatnonzero(errors <= ACCEPTED * self._r * estimates)
+        good = np.flatnonzero(errors <= self._r * estimates)
         good = good[np.argsort(-estimates[good], kind="stable")]
         return VettedCounts(
             self._vetting.places[found[good]],
