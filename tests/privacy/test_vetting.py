@@ -12,8 +12,10 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.conditioning import conditioned_total
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.pcr import nomination
+from headcount.privacy.mechanisms.pcr import vetting as vetting_module
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.nomination import by_lot, nominate
+from headcount.privacy.mechanisms.pcr.rounds import ROUNDS
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
 from headcount.privacy.mechanisms.pcr.vetted_release import vetted_release
 from headcount.privacy.mechanisms.pcr.vetting import Round, Vetting
@@ -214,7 +216,7 @@ def test_rounds_have_the_enumerated_law(how):
             planned = policy.round(vetting.not_nominated, int(again.sum()), failed, high)
             if planned is None or not planned.cost.fits(privacy_filter.left):
                 break
-            before, precision = vetting.named.copy(), vetting.precision * (~again)
+            before = vetting.named.copy()
             sums_before = vetting.tested * vetting.precision if before.size else np.zeros(0)
             _, difference = vetting.run(planned, again)
             tested = np.append(again, np.ones(vetting.named.size - before.size, dtype=np.bool_))
@@ -229,7 +231,6 @@ def test_rounds_have_the_enumerated_law(how):
             failed += int((tested & ~close).sum())
             high = difference < 0
             again = tested & close & ~vetting.named
-            assert precision.size == before.size
         seen[tuple(rounds), policy.total - privacy_filter.spent.rho] += 1
     p = chi_square_p(seen, law)
     assert fits(p), false_failure(p)
@@ -263,10 +264,16 @@ def test_a_run_releases_accurate_counts_within_its_total():
     assert made.spent == Cost(Fraction(1), WHOLE.delta_selection)
 
 
-def test_noise_is_what_was_charged():
-    """All noise that was drawn, priced from its σ, and something for the nominations."""
+def test_everything_that_is_drawn_is_charged(monkeypatch):
+    """All noise, priced from its σ at a sensitivity of 1, and all nominations are the spend."""
     privacy_filter = PrivacyFilter(conditioned_total(WHOLE))
-    entropy = Recording(1, privacy_filter)
+    entropy, picks = Recording(1, privacy_filter), []
+
+    def nominated(gaps, epsilon, number, entropy):
+        picks.append(number * Fraction(epsilon) ** 2 / 8)
+        return nominate(gaps, epsilon, number, entropy)
+
+    monkeypatch.setattr(vetting_module, "nominate", nominated)
     how = settings_for("pcr")
     made = vetted_release(COUNTS, 0, 5000, how, WHOLE, entropy, privacy_filter=privacy_filter)
     noise = sum(
@@ -274,9 +281,12 @@ def test_noise_is_what_was_charged():
         for kind, number, sigma, _ in entropy.asked
         if kind == "noise"
     )
-    assert made.rounds_run > 10
-    assert noise < privacy_filter.spent.rho
-    assert all(spent.rho > 0 for *_, spent in entropy.asked)
+    assert len(picks) == made.rounds_run > 10
+    spent = privacy_filter.spent
+    assert noise + sum(picks) <= spent.rho <= (noise + sum(picks)) * (1 + Fraction(1, 2**40))
+    assert spent.delta == made.rounds_run * WHOLE.delta_selection / ROUNDS
+    # And each step was reserved before it drew anything.
+    assert all(before.rho > 0 for *_, before in entropy.asked)
 
 
 @pytest.mark.parametrize("users", [0, 1, 30])

@@ -28,7 +28,7 @@ from headcount.privacy.randomness import Entropy
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# If less than this share of a round's nominees is named, the next is for items so many times smaller.
+# If less than this share of nominees is named, the next round is for items so many times smaller.
 _ENOUGH, _FALLS = 0.5, 1.25
 # Noise scales are rounded up to powers of this, so that many items share a call of the sampler.
 _SIGMA_STEP = 1.01
@@ -139,6 +139,9 @@ class _Run:
             nominations = int(FEW + MORE * np.count_nonzero(vetting.named))
             nominations = min(nominations, vetting.not_nominated)
             again = self._tested_again(BOUND_AT * size + self._cutoff, falling)
+            if count > 1 and not (nominations or again.any()):
+                count, falling = count / _FALLS, True  # all were nominated; smaller ones may pass
+                continue
             planned = plan_round(size, nominations, int(again.sum()), self._k_bar, self._delta)
             if planned is None or not self._affordable(planned):
                 return
