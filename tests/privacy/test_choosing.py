@@ -47,7 +47,8 @@ def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypat
     assert type(run) is mechanism
     assert run.positions.size > 0
     (privacy_filter,) = filters
-    assert privacy_filter.spent.fits(conditioned_total(BUDGET))
+    spent, left, total = privacy_filter.spent, privacy_filter.left, conditioned_total(BUDGET)
+    assert Cost(spent.rho + left.rho, spent.delta + left.delta) == total
     if mechanism is RationedCounts:
         assert run.spent == privacy_filter.spent
     else:  # whose promise is about the whole

@@ -12,6 +12,7 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.conditioning import conditioned_total
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.pcr import nomination
+from headcount.privacy.mechanisms.pcr import vetted_release as vetted_module
 from headcount.privacy.mechanisms.pcr import vetting as vetting_module
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.nomination import by_lot, nominate
@@ -287,6 +288,18 @@ def test_everything_that_is_drawn_is_charged(monkeypatch):
     assert spent.delta == made.rounds_run * WHOLE.delta_selection / ROUNDS
     # And each step was reserved before it drew anything.
     assert all(before.rho > 0 for *_, before in entropy.asked)
+
+
+def test_a_run_by_itself_gets_what_the_lemma_leaves(monkeypatch):
+    totals = []
+
+    def kept(total):
+        totals.append(total)
+        return PrivacyFilter(total)
+
+    monkeypatch.setattr(vetted_module, "PrivacyFilter", kept)
+    vetted_release(COUNTS, 0, 5000, settings_for("pcr"), WHOLE, SeededEntropy(1))
+    assert totals == [conditioned_total(WHOLE)]
 
 
 @pytest.mark.parametrize("users", [0, 1, 30])
