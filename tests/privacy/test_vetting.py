@@ -198,6 +198,27 @@ def test_a_candidate_that_nobody_has_is_never_named():
     assert vetting.places[vetting.named].tolist() == [0]
 
 
+def test_only_the_tests_of_a_round_decide_in_it():
+    """A nominee fails by far and then passes, though not if both tests were taken together."""
+
+    class Unlucky(SeededEntropy):
+        luck = -10_000
+
+        def discrete_gaussian(self, values, sigma):
+            return [value + self.luck * (value > 0) for value in values]
+
+    privacy_filter = PrivacyFilter(Cost(Fraction(9), Fraction(1)))
+    entropy = Unlucky(1)
+    vetting = Vetting(Candidates(np.array([900]), 0), 1, 1000, entropy, privacy_filter)
+    planned = Round(0.1, 1, 1, 9.0, 9.0, Fraction(1, 10))
+    vetting.run(planned, np.zeros(0, dtype=np.bool_))
+    assert not vetting.named.any()
+    entropy.luck = 0
+    vetting.run(planned, np.array([True]))
+    assert vetting.named.all()
+    assert vetting.tested[0] < 0
+
+
 @pytest.mark.parametrize("how", ["two rounds", "two nominations at once"])
 def test_rounds_have_the_enumerated_law(how):
     """Names, in what round, and the spend, over two rounds with secret state and retests."""

@@ -6,12 +6,12 @@ That is the set of m picks, one after the other, each with P(i) ∝ exp(ε·coun
 """
 
 import functools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.mechanisms.pcr.clocks import (
-    READING_ERROR,
     RELATIVE_ERROR,
     Clock,
     LazyUniform,
@@ -69,14 +69,13 @@ class _Clocks:
         gains = epsilon * gaps
         self._keys: Floats = log_e - gains
         self._errors: Floats = error + RELATIVE_ERROR * np.abs(gains)
-        for place in np.flatnonzero(np.isinf(error)).tolist():
-            # One of 2^23 words says too little.
-            self._keys[place], self._errors[place] = self._clock(place).reading()
-            self._errors[place] += RELATIVE_ERROR * abs(float(gains[place])) + READING_ERROR
 
     def first(self, number: int) -> Integers:
         """Return who rings among the first so many, in no order that means anything."""
-        low, high = self._keys - self._errors, self._keys + self._errors
+        # One of 2^23 words says so little that its key may be anything.
+        coarse = np.isinf(self._errors)
+        low = np.where(coarse, -math.inf, self._keys - np.where(coarse, 0.0, self._errors))
+        high = np.where(coarse, math.inf, self._keys + np.where(coarse, 0.0, self._errors))
         # Of those whose key may be below the (number + 1)-th lowest there are at most `number`.
         surely_in = high < np.partition(low, number)[number]
         surely_out = low > np.partition(high, number - 1)[number - 1]
