@@ -49,6 +49,7 @@ def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypat
     (privacy_filter,) = filters
     spent, left, total = privacy_filter.spent, privacy_filter.left, conditioned_total(BUDGET)
     assert Cost(spent.rho + left.rho, spent.delta + left.delta) == total
+    assert spent.rho > total.rho * Fraction(9, 10)
     if mechanism is RationedCounts:
         assert run.spent == privacy_filter.spent
     else:  # whose promise is about the whole
