@@ -114,6 +114,7 @@ def release_counts(
     item: str | Sequence[str] | None = None,
     count: str = "count",
     minimum: int = 1,
+    users: int | None = None,
     method: Method = DEFAULT_METHOD,
     relative_error: float | None = None,
     candidates: int | None = None,
@@ -128,7 +129,8 @@ def release_counts(
     """Release counts from a histogram of distinct users that exists already.
 
     Formal guarantee: as for `release`, **provided** that each count is of distinct users, each
-    item stands once, and every item that ``minimum`` or more users have is there.
+    item stands once, every item that ``minimum`` or more users have is there, and ``users``, if
+    given, is the number of all users who were counted: one more user raises it by exactly 1.
 
     Args:
         counts: a mapping from items to counts, or a table of any kind that `release` takes.
@@ -136,6 +138,8 @@ def release_counts(
         item: the item column or columns of a table; all but the count column if not given.
         count: the column of a table that holds the counts.
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
+        users: how many users were counted, before any cut and by the same ids; with it, ``"pcr"``
+            releases more.
         method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.
@@ -154,6 +158,7 @@ def release_counts(
         item=item,
         count=count,
         minimum=minimum,
+        users=users,
         method=method,
         relative_error=relative_error,
         candidates=candidates,

@@ -110,7 +110,8 @@ def ask_of_histogram(
             item = [column for column in histogram.table.columns if column != count]
         items = list(column_names(item))
         check_columns(histogram, count, items)
-        top = top_of_histogram(histogram, count, items, minimum, chosen.histogram_limit)
+        limit = chosen.histogram_limit
+        top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
     with charge.spent_if_it_fails(), cancel.translating():
         made = chosen.on_histogram(top, minimum - 1, entropy, progress)
         return charge.settled(build_release(made, guarantee, question.columns))

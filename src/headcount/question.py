@@ -142,6 +142,7 @@ class HistogramQuestion:
     item: str | Sequence[str] | None = None
     count: str = "count"
     minimum: int = 1
+    users: int | None = None
     method: Method = DEFAULT_METHOD
     relative_error: float | None = None
     candidates: int | None = None
@@ -154,6 +155,11 @@ class HistogramQuestion:
         _check_columns(self.columns)
         if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
             raise SourceError("minimum must be a whole number of at least 1")
+        users = self.users
+        if users is not None and (
+            isinstance(users, bool) or not isinstance(users, int) or users < 0
+        ):
+            raise SourceError("users must be a whole number of at least 0")
         if self.item is not None:
             object.__setattr__(self, "item", column_names(self.item))
 
@@ -180,6 +186,11 @@ def _check_budget(budget: Budget) -> None:
 def _check_columns(columns: str) -> None:
     if columns not in get_args(Columns):
         raise SettingsError(f"columns must be one of: {', '.join(get_args(Columns))}")
+
+
+def _check_users(users: int | None) -> None:
+    if users is not None and (isinstance(users, bool) or not isinstance(users, int) or users < 0):
+        raise SourceError("users must be a whole number of at least 0")
 
 
 def _check_names(given: Mapping[str, Any], known: set[str], what: str) -> None:

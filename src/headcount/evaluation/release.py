@@ -1,6 +1,6 @@
 """The mechanisms of ``headcount release``, the very code that releases are made with, seeded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ class ArrayCounts:
     """Counts of the items of a dataset, whose names are their codes."""
 
     values: Integers
+    users: int | None = None
 
     def named(self, positions: Integers) -> Integers:
         """Return codes: item 0 of a dataset has the most users, and so on."""
@@ -44,9 +45,10 @@ class ArrayView:
     dataset: Dataset
     several_passes: bool = True
 
-    def highest_counts(self, limit: int) -> ArrayCounts:
+    def highest_counts(self, limit: int, *, with_users: bool = False) -> ArrayCounts:
         """Return the highest counts of distinct users."""
-        return _highest(self.dataset, limit)
+        counts = _highest(self.dataset, limit)
+        return replace(counts, users=self.dataset.number_of_users) if with_users else counts
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> ArrayCounts:
         """Refuse: `ThresholdingMethod` is compared instead."""

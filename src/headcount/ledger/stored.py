@@ -43,6 +43,7 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
         "settings": question.mechanism.to_dict(),
         "budget": question.budget.given,
         "minimum": question.minimum,
+        "users given": question.users is not None,
         "user": question.user,
     }
 

@@ -15,6 +15,10 @@ Read it in this order, with the paper beside it:
         look                   counts at a few ranks, which choose k̄        look.md
         private_count_release  the run
         estimate               counts estimated from all that it released   estimate.md
+        centred, nomination    counts around half the users; picks kept secret   vetting.md
+        vetting, rounds        nominations and tests, and how they are planned
+        vetted_release         the run, if the number of users is known
+        measuring, forecast    how precisely what was named is measured; what to expect
     mechanisms/rationed/       rationed release                             rationed.md
         rationed_release       the run, under the filter
         beliefs                what its noisy answers say, free of cost

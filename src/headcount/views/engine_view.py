@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from headcount.inputs.open import Events
 from headcount.views.bounded import bounded_counts
 from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import TopCounts, count_distinct_users
 
 
@@ -28,9 +29,15 @@ class EngineView:
         """Whether the engine can keep pairs between passes."""
         return self.events.engine.several_passes
 
-    def highest_counts(self, limit: int) -> TopCounts:
-        """Return the highest counts of distinct users."""
-        return count_distinct_users(self.events, self.user, self.items, limit)
+    def highest_counts(self, limit: int, *, with_users: bool = False) -> TopCounts:
+        """Return the highest counts of distinct users; with how many there are, if rows are kept.
+
+        Without that, the two numbers might be of two states of a table.
+        """
+        count = (
+            count_items_and_users if with_users and self.several_passes else count_distinct_users
+        )
+        return count(self.events, self.user, self.items, limit)
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> TopCounts:
         """Return the counts when only so many items of each user count."""

@@ -6,7 +6,7 @@ k̄+1 rows of its result reach Python.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +37,12 @@ class TopCounts:
     Attributes:
         items: one column per item column, one row per item, counts falling.
         counts: an Arrow array of the counts.
+        users: how many users there are, if that is known.
     """
 
     items: "pa.Table"
     counts: "pa.ChunkedArray"
+    users: int | None = None
 
     @property
     def values(self) -> Integers:
@@ -137,11 +139,17 @@ def _exact_items(
 
 
 def top_of_histogram(
-    histogram: Events, count: str, items: Sequence[str], minimum: int, limit: int
+    histogram: Events,
+    count: str,
+    items: Sequence[str],
+    minimum: int,
+    limit: int,
+    users: int | None = None,
 ) -> TopCounts:
     """Return the highest ``limit`` counts of a histogram that exists already.
 
-    Counts below ``minimum`` and items that are NULL are left out.
+    Counts below ``minimum`` and items that are NULL are left out. ``users`` is the number of all
+    users that were counted, if that is known.
     """
     import ibis
 
@@ -158,8 +166,11 @@ def top_of_histogram(
         if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
             raise SourceError(f"this is no histogram of distinct users: {fault}")
     top = kept.filter(kept[number] >= minimum)
+    if users is not None:
+        # No error if there are more: whether there are would be told, for any number given.
+        top = top.mutate(**{number: ibis.least(top[number], max(users, minimum))})
     top = top.mutate(**{number: top[number].cast("int64")})
-    return highest(histogram, top, items, number, limit)
+    return replace(highest(histogram, top, items, number, limit), users=users)
 
 
 def table_of(counts: Mapping[Any, int]) -> "pa.Table":

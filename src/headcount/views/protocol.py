@@ -57,6 +57,13 @@ class NamedCounts(Protocol):
     def values(self) -> Integers:
         """The counts."""
 
+    @property
+    def users(self) -> int | None:
+        """How many users there are, if that was asked for and can be had.
+
+        Sensitivity: one more user raises it by exactly 1, if any count moves.
+        """
+
     def named(self, positions: Integers) -> Any:  # noqa: ANN401 (as the view has names)
         """Return the names of items that are released, one row each."""
 
@@ -78,10 +85,14 @@ class DataView(Protocol):
     def several_passes(self) -> bool:
         """Whether `pairs` can be had."""
 
-    def highest_counts(self, limit: int) -> NamedCounts:
+    def highest_counts(self, limit: int, *, with_users: bool = False) -> NamedCounts:
         """Return the highest ``limit`` counts of distinct users, in falling order.
 
         Sensitivity: one more user raises any set of the counts by exactly 1 and lowers none.
+
+        Args:
+            limit: how many.
+            with_users: whether `NamedCounts.users` is wanted too, of the same rows.
         """
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> NamedCounts:

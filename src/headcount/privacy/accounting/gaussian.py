@@ -20,12 +20,29 @@ def sigma_for(rho: Fraction, sensitivity_squared: int = 1) -> float:
     return math.sqrt(float_above(sensitivity_squared / (2 * rho))) * (1 + 1e-12)
 
 
+def upper_quantile(probability: Fraction) -> float:
+    """Return a z with P[N > z] ≤ the probability, for a standard normal N.
+
+    It is taken at the small probability, not at 1 minus it, which would lose its digits; the factor
+    covers the rounding of the library.
+    """
+    return -NormalDist().inv_cdf(float(probability) * (1 - 1e-9))
+
+
 def reach(sigma: float, probability: Fraction) -> int:
     """Return a whole m ≥ 1 with P[X > m] ≤ the probability, for discrete Gaussian noise X.
 
-    P[X ≥ m + 1] ≤ P[N ≥ m] for the continuous N of the same σ (rationed.md). The quantile is taken
-    at the small probability, not at 1 minus it, which would lose its digits; the factors cover the
-    rounding of the library.
+    P[X ≥ m + 1] ≤ P[N ≥ m] for the continuous N of the same σ (rationed.md). The factor covers the
+    rounding of the product.
     """
-    quantile = -NormalDist().inv_cdf(float(probability) * (1 - 1e-9))
-    return max(1, math.ceil(sigma * quantile * (1 + 1e-12)))
+    return max(1, math.ceil(sigma * upper_quantile(probability) * (1 + 1e-12)))
+
+
+def reach_of_two(first: float, second: float, probability: Fraction) -> int:
+    """Return a whole m with P[X + Y > m] ≤ the probability, for independent discrete Gaussians.
+
+    Each is below a normal variable of the same σ plus 1 (vetting.md), so that their sum is below a
+    normal variable plus 2. Rounding as in `reach`.
+    """
+    quantile = upper_quantile(probability)
+    return math.ceil(2 + math.hypot(first, second) * quantile * (1 + 1e-12))

@@ -11,20 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.conditioning import conditioned_total
 from headcount.privacy.accounting.filter import PrivacyFilter
-from headcount.privacy.mechanisms.pcr.look import (
-    STEP,
-    RankCurve,
-    choose_k_bar,
-    counts_at_ranks,
-    look_sigma,
-    nonnegative_posterior_mean,
-)
-from headcount.privacy.mechanisms.pcr.private_count_release import (
-    ReleasedCounts,
-    private_count_release,
-)
+from headcount.privacy.mechanisms.pcr.centred_look import CentredLook, centred_look
+from headcount.privacy.mechanisms.pcr.look import STEP
 from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
 from headcount.privacy.mechanisms.rationed.beliefs import AIM, TRUST_TAKES, Sizes
 from headcount.privacy.mechanisms.rationed.rationed_release import (
     DISCOVERIES,
@@ -48,18 +40,14 @@ COUNTED = 0.97
 MUST_EXCEED = 1.1
 
 
-def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budget: Budget) -> float:
+def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: Budget) -> float:
     """Return how many items a rationed release promises.
 
     Of the n most frequent items a user with m items is taken to have a share in proportion to m.
     What earlier steps say of few items is believed less (`beliefs.TRUST_TAKES`), and so many
     fewer are promised.
     """
-    # Far ranks may have counts below the noise; a line through the noise would lead anywhere.
-    sigma = look_sigma(settings, budget)
-    falling = RankCurve(
-        {rank: nonnegative_posterior_mean(count, sigma) for rank, count in seen.items()}
-    )
+    falling = look.curve()
     pairs = float((sizes.users * sizes.items).sum())
     if not pairs:
         return 0
@@ -67,7 +55,7 @@ def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budge
     sigma = 1 / math.sqrt(2 * float(DISCOVERIES[-1]) * budget.rho)
     smallest = FOUND_AT * sigma * sizes.count_per_weight() * SECOND_ROUND
     spent, before, rank = 0.0, 0, 1
-    while rank < max(seen):
+    while rank < max(look.seen):
         count = falling.count_at(rank)
         spent += (rank - before) / (2 * (AIM * settings.r) ** 2 * count)
         shares = [min(1.0, math.sqrt(ration * pairs / (m * spent))) for m in sizes.items]
@@ -85,34 +73,34 @@ def release_automatically(
     budget: Budget,
     entropy: Entropy,
     on_step: Callable[[str], None] = lambda step: None,
-) -> ReleasedCounts | RationedCounts:
+) -> VettedCounts | RationedCounts:
     """Buy a look at the counts and at the users, and go on with what promises more.
 
-    Formal guarantee: as for `private_count_release` and `rationed_release`: one filter grants the
-    look and all that follows, which depends on what the look released (look.md).
+    Formal guarantee: as for `vetted_release` and `rationed_release`: one filter grants the look and
+    all that follows, which depends on what the look released (look.md).
 
     Edge cases: without ranks to look at there is nothing to choose by, and nothing is spent on
-    choosing: it is Private Count Release.
+    choosing: it is a vetted release.
 
     Args:
-        top: the highest counts, as for `private_count_release` of a complete histogram.
+        top: the highest counts, as for `vetted_release` of a complete histogram.
         population: who has what, as for `rationed_release`.
         settings: of Private Count Release.
         budget: what may be spent on everything together.
         entropy: where noise comes from.
         on_step: called with what is being done, which may be shown.
     """
-    if not settings.ranks:
-        return private_count_release(top, 0, settings, budget, entropy, on_step)
     on_step("finding and counting items")  # by which method is an outcome, and not said
-    privacy_filter = PrivacyFilter(budget.for_filter)
-    seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
-    k_bar, promised = choose_k_bar(seen, settings, budget)
-    sizes = PaidQueries(population, entropy, privacy_filter).sizes(SIZES * budget.rho_for_filter)
-    if rationed_items(seen, sizes, settings, budget) > MUST_EXCEED * promised:
-        return rationed_release(
-            population, settings.r, budget, entropy, privacy_filter=privacy_filter
-        )
-    return private_count_release(
-        top, 0, settings, budget, entropy, privacy_filter=privacy_filter, k_bar=k_bar
+    (users,) = population.sizes((1,))
+    privacy_filter = PrivacyFilter(conditioned_total(budget))
+    rho = privacy_filter.left.rho
+    look = centred_look(top, 0, users, settings, budget, privacy_filter, entropy)
+    if look.seen:
+        sizes = PaidQueries(population, entropy, privacy_filter).sizes(SIZES * rho)
+        if rationed_items(look, sizes, settings, budget) > MUST_EXCEED * look.promised:
+            return rationed_release(
+                population, settings.r, budget, entropy, privacy_filter=privacy_filter
+            )
+    return vetted_release(
+        top, 0, users, settings, budget, entropy, privacy_filter=privacy_filter, look=look
     )

@@ -76,7 +76,7 @@ class Auto(Mechanism):
         )
         if isinstance(released, RationedCounts):
             return _chosen(self.rationed.result(pairs, released), self.rationed)
-        return _chosen(self.pcr.result(top, released), self.pcr)
+        return _chosen(self.pcr.vetted_result(top, released), self.pcr)
 
     def plan(self) -> Plan:
         """Say what pcr gives, and that there may be more."""

@@ -22,8 +22,10 @@ from headcount.privacy.mechanisms.pcr.private_count_release import (
     ReleasedCounts,
     private_count_release,
 )
+from headcount.privacy.mechanisms.pcr.rounds import ROUNDS
 from headcount.privacy.mechanisms.pcr.schedule import delta_star, levels
 from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings
+from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, NamedCounts
 
@@ -38,6 +40,8 @@ class PCR(Mechanism):
     name: ClassVar[str] = "pcr"
     summary: ClassVar[str] = "Private Count Release"
     pays_what_it_gets: ClassVar[bool] = True
+    #: Whether selection is vetted where the number of users is known.
+    vets: ClassVar[bool] = True
 
     @classmethod
     def of(cls, options: Options, budget: Budget) -> "PCR":
@@ -67,7 +71,7 @@ class PCR(Mechanism):
     ) -> Callable[[], MechanismResult]:
         """Count the distinct users of each item."""
         progress("counting distinct users per item")
-        top = view.highest_counts(self.histogram_limit)
+        top = view.highest_counts(self.histogram_limit, with_users=self.vets)
         return partial(self.on_histogram, top, 0, entropy, progress)
 
     @property
@@ -79,13 +83,37 @@ class PCR(Mechanism):
         self, top: NamedCounts, floor: int, entropy: Entropy, progress: Progress
     ) -> MechanismResult:
         """Run Private Count Release on the highest counts of a histogram."""
+        if top.users is not None and self.vets:
+            vetted = vetted_release(
+                top.values, floor, top.users, self.settings, self.budget, entropy, progress
+            )
+            return self.vetted_result(top, vetted)
         released = private_count_release(
             top.values, floor, self.settings, self.budget, entropy, progress
         )
         return self.result(top, released)
 
-    def result(self, top: NamedCounts, released: ReleasedCounts, **more: object) -> MechanismResult:
-        """Return a transcript with names, and counts estimated from all of it."""
+    def vetted_result(self, top: NamedCounts, released: VettedCounts) -> MechanismResult:
+        """Return what a vetted release may publish, with names."""
+        return MechanismResult.of_counts(
+            items=top.named(released.positions),
+            estimates=released.estimates,
+            errors=released.errors,
+            noisy=released.noisy,
+            sigmas=released.sigmas,
+            spent=released.spent,
+            settings={
+                "selection": "vetted",
+                "r": self.settings.r,
+                "k_bar": released.k_bar,
+                "ranks": list(self.settings.ranks),
+                "delta_round": float(self.budget.delta_selection / ROUNDS),
+                "rounds_run": released.rounds_run,
+            },
+        )
+
+    def result(self, top: NamedCounts, released: ReleasedCounts) -> MechanismResult:
+        """Return the transcript of races with names, and counts estimated from all of it."""
         estimates, errors = estimated(released, self.settings)
         return MechanismResult.of_counts(
             items=top.named(released.positions),
@@ -99,7 +127,6 @@ class PCR(Mechanism):
                 "k_bar": released.k_bar,
                 "delta_star": float(delta_star(self.settings, self.budget)),
                 "levels_run": released.levels_run,
-                **more,
             },
         )
 
@@ -126,3 +153,4 @@ class PaperPCR(PCR):
 
     name: ClassVar[str] = "pcr-paper"
     summary: ClassVar[str] = "Private Count Release with the settings of the paper"
+    vets: ClassVar[bool] = False

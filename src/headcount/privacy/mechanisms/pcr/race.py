@@ -160,7 +160,7 @@ class _Race:
             log_e, error = _read_sum(terms)
             if log_e - error > horizon:
                 break
-            candidate = start + _any_but(rung, end - start, self._entropy)
+            candidate = start + any_but(rung, end - start, self._entropy)
             rung.add(candidate - start)
             self._clocks[candidate] = self._clock(candidate, list(terms))
             gain = self._level.epsilon * int(self._gap(self._candidates.counts[candidate]))
@@ -212,7 +212,7 @@ def _read_sum(terms: list[tuple[LazyUniform, int]]) -> tuple[float, float]:
     return math.log(total), float(error.max()) + READING_ERROR
 
 
-def _any_but(taken: set[int], size: int, entropy: Entropy) -> int:
+def any_but(taken: set[int], size: int, entropy: Entropy) -> int:
     """Return a uniform choice among the numbers below ``size`` that are not taken."""
     limit = 2**64 - 2**64 % size
     while True:
