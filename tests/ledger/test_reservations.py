@@ -173,7 +173,7 @@ def test_a_query_that_is_interrupted_costs_nothing(opened, database, monkeypatch
         raise KeyboardInterrupt
 
     ledger = opened()
-    monkeypatch.setattr("headcount.views.engine_view.count_distinct_users", interrupted)
+    monkeypatch.setattr("headcount.views.engine_view.count_items_and_users", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ask_sql(ledger, database, PINNED)
     assert kinds(ledger) == ["open", "reserve", "return"]
