@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from headcount.engines import Session
-from headcount.engines.duckdb import DuckDB
+from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.views.bounded import bounded_counts
 from headcount.views.engine_pairs import EnginePopulation

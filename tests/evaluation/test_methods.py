@@ -105,9 +105,9 @@ def test_results_of_a_seed_are_pinned():
 
 PINNED = [
     ("pcr-paper", 90, 85, 0.0064),
-    ("pcr", 148, 140, 0.01),
+    ("pcr", 202, 186, -0.0168),
     ("rationed", 622, 569, 0.0146),
-    ("auto", 668, 607, 0.009),
+    ("auto", 661, 609, 0.0018),
     ("plume-95", 1109, 649, -0.0118),
     ("plume-95-threshold", 113, 113, -0.0038),
     ("plume-99", 1103, 640, 0.0033),
@@ -132,7 +132,11 @@ def test_pcr_is_the_one_of_releases():
     released = ReleaseMethod("pcr").run(data, target, rng)
     counts = dict(enumerate(data.counts.tolist()))
     made = headcount.release_counts(
-        counts, budget=headcount.Budget(rho=1), method="pcr", unsafe_seed=seed
+        counts,
+        budget=headcount.Budget(rho=1),
+        users=data.number_of_users,
+        method="pcr",
+        unsafe_seed=seed,
     )
     rounded = np.rint(released.counts).astype(int)
     assert sorted(rounded.tolist()) == sorted(made.table["count"].to_pylist())

@@ -29,10 +29,15 @@ from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, NamedCounts
 
+_MORE_FROM_EVENTS = (
+    "This is for a histogram alone. Where the number of users is known, as it is from events, "
+    "items with\nfewer users come out too."
+)
+
 
 @dataclass(frozen=True)
 class PCR(Mechanism):
-    """Private Count Release, which needs no more than the histogram (pcr.md)."""
+    """Private Count Release, by races (pcr.md), or vetted if N is known (vetting.md)."""
 
     settings: Settings
     budget: Budget
@@ -142,7 +147,8 @@ class PCR(Mechanism):
             [
                 "\nReal data has a few large items and many small ones. What the large ones cost "
                 "is small, so\nexpect about as many items as the row of the smallest count that "
-                "you hope to see."
+                "you hope to see.",
+                *([_MORE_FROM_EVENTS] if self.vets else []),
             ],
         )
 
