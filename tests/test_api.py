@@ -173,15 +173,16 @@ def test_a_histogram_that_was_cut():
 
 
 @pytest.mark.parametrize(
-    ("items", "counts", "says"),
+    ("items", "counts"),
     [
-        (["a", "b", "a"], [5, 6, 7], "an item stands in several rows"),
-        (["a", "b", "c"], [5, 6, -1], "a count is negative or too large"),
-        (["a", "b", "c"], [5, 6, 2**53 + 1], "a count is negative or too large"),
+        (["a", "b", "a"], [5, 6, 7]),
+        (["a", "b", "c"], [5, 6, -1]),
+        (["a", "b", "c"], [5, 6, 2**53 + 1]),
     ],
 )
-def test_what_is_no_histogram_of_distinct_users_is_refused(items, counts, says):
-    with pytest.raises(headcount.SourceError, match=f"distinct users: {says}"):
+def test_what_is_no_histogram_of_distinct_users_is_refused(items, counts):
+    """With one message for all faults, which tells no more than that it was refused."""
+    with pytest.raises(headcount.SourceError, match="several rows, or a count is negative or too"):
         headcount.release_counts(pa.table({"item": items, "count": counts}), budget=BUDGET)
 
 

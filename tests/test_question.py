@@ -148,12 +148,23 @@ def test_the_ledger_has_the_question_and_it_can_be_asked_again(asked, tmp_path):
 def test_the_ledger_has_no_secret_of_a_question(asked, tmp_path):
     ledger = hc.Ledger(tmp_path / "budget.db")
     ledger.init("shop", budget=hc.Budget(rho=5, delta=1e-5))
-    conf = {"spark.hadoop.fs.s3a.secret.key": "hush-hush", "spark.ui.enabled": "false"}
+    conf = {
+        "spark.hadoop.fs.s3a.secret.key": "hush-hush",
+        "spark.hadoop.fs.azure.account.key.x": "hush-hush",
+        "spark.jars.repositories": "https://me:hush-hush@host",
+        "spark.driver.extraJavaOptions": "-Dkey=hush-hush",
+    }
     question = replace(asked, source="postgres://me:hush-hush@nowhere.invalid/db", table="t")
     for each in (question, replace(question, source="gone.parquet", table=None, spark_conf=conf)):
         with pytest.raises(hc.HeadcountError):
             hc.ask(each, ledger=ledger, dataset="shop")
     assert b"hush" not in (tmp_path / "budget.db").read_bytes()
+
+
+def test_no_secret_of_a_question_is_shown(asked):
+    shown = repr(replace(asked, source="postgres://me:hush@host/db", spark_conf={"a": "hush"}))
+    assert "hush" not in shown
+    assert "user='who'" in shown
 
 
 def test_the_methods_of_the_type_are_those_there_are():

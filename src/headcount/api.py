@@ -139,7 +139,8 @@ def release_counts(
         count: the column of a table that holds the counts.
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
         users: how many users were counted, before any cut and by the same ids; with it, ``"pcr"``
-            releases more.
+            releases more. It must be the exact number: with one that is rounded, estimated or
+            always the same, the guarantee does not hold.
         method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.

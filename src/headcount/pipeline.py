@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from headcount.engines import DEFAULT_MEMORY, CancelToken, Session
 from headcount.errors import EngineError, LedgerError, SettingsError
-from headcount.inputs import Request, check_named, open_source
+from headcount.inputs import Request, check_named, is_deferred, open_source
 from headcount.inputs.unit import Unit
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger
@@ -60,7 +60,8 @@ def ask(
         check_named(question.source, question.request)
         _try_out(entropy)
         charge.reserve(None if question.sql is not None else user)
-        with charge.returned_if_it_fails(), cancel.translating():
+        deferred = is_deferred(question.source)
+        with charge.while_reading(chosen_rows=deferred), cancel.translating():
             progress("opening the source")
             events = open_source(session, question.source, question.request)
             check_columns(events, user, items)
@@ -69,7 +70,7 @@ def ask(
                 question.budget, method=chosen.name, private=entropy.private, unit=events.unit
             )
             view = EngineView(events, user, items)
-        chosen_rows = question.sql is not None or events.unit is not Unit.USER
+        chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
             run = chosen.prepare(view, entropy, progress)
         with charge.spent_if_it_fails(), cancel.translating():
@@ -100,18 +101,21 @@ def ask_of_histogram(
     cancel.check()
     _try_out(entropy)
     charge.reserve(question.user)
-    with charge.returned_if_it_fails(), cancel.translating(), Session(cancel=cancel) as session:
+    with Session(cancel=cancel) as session:
         counts, item, count = question.counts, question.item, question.count
-        if isinstance(counts, Mapping):
-            counts, item, count = table_of(counts), "item", "count"
-        wanted = None if item is None else [count, *column_names(item)]
-        histogram = open_source(session, counts, Request(columns=wanted))
-        if item is None:
-            item = [column for column in histogram.table.columns if column != count]
-        items = list(column_names(item))
-        check_columns(histogram, count, items)
-        limit = chosen.histogram_limit
-        top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
+        with charge.while_reading(chosen_rows=is_deferred(counts)), cancel.translating():
+            if isinstance(counts, Mapping):
+                counts, item, count = table_of(counts), "item", "count"
+            wanted = None if item is None else [count, *column_names(item)]
+            histogram = open_source(session, counts, Request(columns=wanted))
+            if item is None:
+                item = [column for column in histogram.table.columns if column != count]
+            items = list(column_names(item))
+            check_columns(histogram, count, items)
+        # Whoever asks has chosen the rows and the columns, and what is no histogram is an error.
+        with charge.while_reading(chosen_rows=True), cancel.translating():
+            limit = chosen.histogram_limit
+            top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
     with charge.spent_if_it_fails(), cancel.translating():
         made = chosen.on_histogram(top, minimum - 1, entropy, progress)
         return charge.settled(build_release(made, guarantee, question.columns))

@@ -15,6 +15,7 @@ from headcount.errors import SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, mechanism
+from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.results.canonical import strict_json
 
 #: The form of a question that is written today.
@@ -38,14 +39,14 @@ class Question:
         InputError: something in it has no meaning, or is outside its range.
     """
 
-    source: SourceName | TableLike = field(hash=False)
+    source: SourceName | TableLike = field(hash=False, repr=False)  # a password may stand in it
     user: str
     item: str | Sequence[str]
     budget: Budget
     table: str | None = None
     sql: str | None = None
     engine: str | None = None
-    spark_conf: Mapping[str, str] = field(default_factory=dict, hash=False)
+    spark_conf: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     method: Method = DEFAULT_METHOD
     relative_error: float | None = None
     candidates: int | None = None
@@ -137,12 +138,12 @@ class HistogramQuestion:
     The parameters are those of `headcount.release_counts`, which describes them.
     """
 
-    counts: Mapping[Any, int] | TableLike = field(hash=False)
+    counts: Mapping[Any, int] | TableLike = field(hash=False, repr=False)
     budget: Budget
     item: str | Sequence[str] | None = None
     count: str = "count"
     minimum: int = 1
-    users: int | None = None
+    users: int | None = field(default=None, repr=False)  # not noisy
     method: Method = DEFAULT_METHOD
     relative_error: float | None = None
     candidates: int | None = None
@@ -189,8 +190,10 @@ def _check_columns(columns: str) -> None:
 
 
 def _check_users(users: int | None) -> None:
-    if users is not None and (isinstance(users, bool) or not isinstance(users, int) or users < 0):
-        raise SourceError("users must be a whole number of at least 0")
+    if users is None:
+        return
+    if isinstance(users, bool) or not isinstance(users, int) or not 0 <= users <= LARGEST_COUNT:
+        raise SourceError("users must be a whole number of at least 0, and no more than people")
 
 
 def _check_names(given: Mapping[str, Any], known: set[str], what: str) -> None:

@@ -2,6 +2,7 @@
 
 import traceback
 
+import ibis
 import pytest
 
 import headcount as hc
@@ -148,3 +149,23 @@ def test_a_login_that_is_refused(tables, headcount, wrong):
     assert (ran.code, ran.out) == (4, "")
     assert "refused the login or has no such database" in ran.err
     assert PASSWORD not in ran.err
+
+
+@pytest.mark.parametrize("name", ["div", "convert_to", "count"])
+def test_a_function_by_the_name_of_one_of_postgresql_is_refused(tables, name):
+    """PostgreSQL would call the one whose types fit best, in what headcount asks too."""
+    import psycopg
+
+    kinds = {"div": "bigint, bigint", "convert_to": "text, text", "count": "integer"}[name]
+    with psycopg.connect(tables, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE FUNCTION public.{name}({kinds}) RETURNS bigint LANGUAGE sql AS 'SELECT 1'"
+        )
+        try:
+            with pytest.raises(hc.SourceError, match="by the name of one of PostgreSQL's own"):
+                hc.release(tables, table="plain", user="uid", item="item", budget=BUDGET)
+            events = ibis.connect(tables.replace("postgres://", "postgresql://", 1)).table("plain")
+            with pytest.raises(hc.SourceError, match="by the name of one of PostgreSQL's own"):
+                hc.release(events, user="uid", item="item", budget=BUDGET)
+        finally:
+            connection.execute(f"DROP FUNCTION public.{name}({kinds})")

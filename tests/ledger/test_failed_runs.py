@@ -96,7 +96,11 @@ def test_what_is_reserved_comes_back_only_if_no_noise_was_drawn(tmp_path, method
     for place in sorted({0, prepared - 1}):
         stopped, ledger = steps_of(tmp_path, method, stop_at=place)
         assert "noise" not in stopped
-        assert [str(entry.kind) for entry in ledger.log()] == ["open", "reserve", "return"]
+        kinds = [str(entry.kind) for entry in ledger.log()]
+        if method == "release_counts":  # whose rows are chosen by whoever asks
+            assert kinds == ["open", "reserve"]
+            continue
+        assert kinds == ["open", "reserve", "return"]
         assert ledger.books().left("shop") == ledger.books().total("shop").limit
     reads_after_noise = [n for n, step in enumerate(steps) if step == "read" and n > noise[0]]
     for place in {noise[0], noise[len(noise) // 2], noise[-1], *reads_after_noise[-1:]}:

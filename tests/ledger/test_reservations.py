@@ -3,6 +3,7 @@
 import shutil
 
 import duckdb
+import polars as pl
 import pytest
 
 import headcount as hc
@@ -159,6 +160,24 @@ def test_a_query_that_fails_because_of_a_row_is_paid_for(opened, database):
         ask_sql(ledger, database, FAILS_FOR.format(17))
     assert kinds(ledger) == ["open", "reserve", "settle", "reserve"]
     assert "counts as spent" in told[0]
+
+
+def test_a_plan_that_fails_because_of_a_row_is_paid_for(opened, parquet_of):
+    ledger = opened()
+    plan = pl.scan_parquet(parquet_of()).with_columns(pl.col("q").cast(pl.Int64))
+    with pytest.raises(hc.SourceError):
+        ask(ledger, plan)
+    assert kinds(ledger) == ["open", "reserve"]
+
+
+@pytest.mark.parametrize("counts", [[5, -5], [5, 5]])
+def test_what_is_no_histogram_is_paid_for(opened, counts):
+    """Whoever asks may have made the table say so of anybody's row. Both faults look alike."""
+    ledger = opened()
+    table = pl.DataFrame({"item": ["a", "a"] if counts[1] > 0 else ["a", "b"], "count": counts})
+    with pytest.raises(hc.SourceError, match="stands in several rows, or a count is negative"):
+        hc.release_counts(table, budget=BUDGET, ledger=ledger, dataset="shop", user="u")
+    assert kinds(ledger) == ["open", "reserve"]
 
 
 def test_a_query_that_cannot_be_bound_costs_nothing(opened, database):

@@ -308,7 +308,26 @@ def test_everything_that_is_drawn_is_charged(monkeypatch):
     assert noise + sum(picks) <= spent.rho <= (noise + sum(picks)) * (1 + Fraction(1, 2**40))
     assert spent.delta == made.rounds_run * WHOLE.delta_selection / ROUNDS
     # And each step was reserved before it drew anything.
-    assert all(before.rho > 0 for *_, before in entropy.asked)
+    drawn = Fraction(0)
+    for kind, number, sigma, reserved in entropy.asked:
+        drawn += Fraction(number) / (2 * Fraction(sigma) ** 2) if kind == "noise" else 0
+        assert drawn <= reserved.rho
+
+
+def test_what_is_missing_from_a_cut_histogram_has_the_count_of_the_floor():
+    """Pads and ranks below the cut are as high as an item that was left out may be."""
+    heard, users, floor = [], 5000, 49
+
+    class Listening(SeededEntropy):
+        def discrete_gaussian(self, values, sigma):
+            heard.extend(values)
+            return super().discrete_gaussian(values, sigma)
+
+    how = settings_for("pcr")
+    vetted_release(COUNTS[floor < COUNTS], floor, users, how, WHOLE, Listening(1))
+    centred = [value for value in heard if value != users]
+    assert len(heard) > len(centred) > 100
+    assert min(centred) == 2 * floor - users
 
 
 def test_a_run_by_itself_gets_what_the_lemma_leaves(monkeypatch):

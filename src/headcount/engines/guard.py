@@ -111,7 +111,8 @@ def _guarded(
     failure: HeadcountError
     try:
         return action()
-    except HeadcountError:
+    except HeadcountError as error:
+        error.__cause__ = error.__context__ = None  # what an engine says may quote data
         raise
     except BaseException as error:
         if _is_interrupt(error):

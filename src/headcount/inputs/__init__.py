@@ -6,6 +6,7 @@ from headcount.inputs.open import (
     SourceName,
     TableLike,
     check_named,
+    is_deferred,
     open_source,
 )
 
@@ -15,5 +16,6 @@ __all__ = [
     "SourceName",
     "TableLike",
     "check_named",
+    "is_deferred",
     "open_source",
 ]

@@ -99,6 +99,12 @@ def check_named(source: SourceName | TableLike, request: Request) -> None:
             matching(name)
 
 
+def is_deferred(source: SourceName | TableLike) -> bool:
+    """Whether a source in memory is a plan, which may be made to fail because of a single row."""
+    kind = type(source)
+    return kind.__name__ == "LazyFrame" or kind.__module__.startswith("pyspark.")
+
+
 def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
     """Open what a user named."""
     if not isinstance(source, str | PathLike):

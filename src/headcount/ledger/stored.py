@@ -35,7 +35,8 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
     """Return a question as it stands in the ledger, where no password may ever stand."""
     if isinstance(question, Question):
         public = public_name(question.source)
-        conf = without_secrets(question.spark_conf)
+        # Any value may hold a password: an address, an option of Java, a key.
+        conf = dict.fromkeys(question.spark_conf, "…")
         return replace(question, source=public, spark_conf=conf).to_dict()
     return {
         "source": public_name(question.counts),

@@ -159,12 +159,12 @@ def top_of_histogram(
     kept = _exact_items(histogram, items, count, number, lambda column: column)
     repeated = kept.group_by(items).agg(**{rows: ibis._.count()}).filter(ibis._[rows] > 1)
     outside = kept.filter((kept[number] < 0) | (kept[number] > LARGEST_COUNT))
-    for bad, fault in (
-        (repeated, "an item stands in several rows"),
-        (outside, "a count is negative or too large"),
-    ):
+    for bad in (repeated, outside):
         if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
-            raise SourceError(f"this is no histogram of distinct users: {fault}")
+            raise SourceError(
+                "this is no histogram of distinct users: an item stands in several rows, or a "
+                "count is negative or too large"
+            )
     top = kept.filter(kept[number] >= minimum)
     if users is not None:
         # No error if there are more: whether there are would be told, for any number given.

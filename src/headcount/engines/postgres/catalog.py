@@ -5,6 +5,7 @@ from typing import Any
 
 from headcount.engines.catalog import ERROR_PREFIX, Relation, as_relation
 from headcount.engines.postgres.failures import translated
+from headcount.errors import SourceError
 
 # What a name means in a query: in the schema that is given, or in the first of the search path.
 _POSTGRES_RELATION = """
@@ -22,6 +23,12 @@ SELECT 1 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.proname = ANY(%(names)s) AND n.nspname <> 'pg_catalog'
   AND n.nspname = ANY(current_schemas(true)) LIMIT 1
 """
+#: What headcount calls by its name alone, or Ibis for it. Among functions of one name PostgreSQL
+#: takes the one whose types fit best, wherever in the search path it is.
+CALLED = (
+    *("concat_ws", "convert_to", "count", "div", "floor", "hashtextextended", "row_number"),
+    *("sqrt", "sum", "trim_scale"),
+)
 # What --table means by a name: as it is or as SQL would quote it, with a schema or without.
 _POSTGRES_STORED = """
 SELECT c.relkind IN ('r', 'p') AND NOT row_security_active(c.oid)
@@ -46,6 +53,18 @@ class PostgresCatalog:
     def redefines(self, functions: Collection[str]) -> bool:
         """Whether a function by one of these names is in the search path."""
         return bool(self._rows(_POSTGRES_FUNCTIONS, {"names": list(functions)}))
+
+    def refuse_stand_ins(self) -> None:
+        """Refuse a database in which somebody's function may be called in place of PostgreSQL's.
+
+        What a user can change rests on what these functions compute.
+        """
+        if self.redefines(CALLED):
+            raise SourceError(
+                "the search path of the database has a function by the name of one of PostgreSQL's "
+                f"own, which may be called in its place ({', '.join(CALLED)}): put it into a "
+                "schema that is not in the search path, or give it another name"
+            )
 
     def is_stored(self, table: str | None) -> bool:
         """Whether what is given as a table holds its rows itself."""

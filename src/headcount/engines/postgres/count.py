@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
 from headcount.engines.guard import interruptibly
+from headcount.engines.postgres.catalog import PostgresCatalog
 from headcount.engines.postgres.failures import translated
 from headcount.engines.postgres.read import query
 
@@ -33,6 +34,7 @@ class Postgres(Engine):
 
         Ibis takes money for a decimal and a time with a zone for one without.
         """
+        PostgresCatalog(self.backend.con).refuse_stand_ins()
         return query(self.backend, self.compiled(table))
 
     def user_key(self, user: Expression) -> Expression:

@@ -16,6 +16,7 @@ class PostgresServer:
         self._backend = read.connect(session, url)
         self.engine = Postgres(self._backend, session)
         self.catalog = PostgresCatalog(self._backend.con)
+        self.catalog.refuse_stand_ins()
 
     def table(self, name: str | None) -> tuple[Any, bool]:
         """Return a table or view as an Ibis table, and whether it holds its rows itself."""
