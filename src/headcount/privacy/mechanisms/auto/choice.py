@@ -25,15 +25,10 @@ from headcount.privacy.mechanisms.pcr.private_count_release import (
     private_count_release,
 )
 from headcount.privacy.mechanisms.pcr.settings import Settings
-from headcount.privacy.mechanisms.rationed.beliefs import AIM, TRUST_TAKES, Sizes
-from headcount.privacy.mechanisms.rationed.rationed_release import (
-    DISCOVERIES,
-    FINAL,
-    SIZES,
-    PaidQueries,
-    RationedCounts,
-    rationed_release,
-)
+from headcount.privacy.mechanisms.rationed.queries import PaidQueries
+from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import Population
 
@@ -63,19 +58,19 @@ def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budge
     pairs = float((sizes.users * sizes.items).sum())
     if not pairs:
         return 0
-    ration = float(FINAL) * budget.rho
-    sigma = 1 / math.sqrt(2 * float(DISCOVERIES[-1]) * budget.rho)
+    ration = 0.57 * budget.rho
+    sigma = 1 / math.sqrt(2 * float(TUNING.second_round) * budget.rho)
     smallest = FOUND_AT * sigma * sizes.count_per_weight() * SECOND_ROUND
     spent, before, rank = 0.0, 0, 1
     while rank < max(seen):
         count = falling.count_at(rank)
-        spent += (rank - before) / (2 * (AIM * settings.r) ** 2 * count)
+        spent += (rank - before) / (2 * (TUNING.aim * settings.r) ** 2 * count)
         shares = [min(1.0, math.sqrt(ration * pairs / (m * spent))) for m in sizes.items]
         counted = float((sizes.users * sizes.items * shares).sum()) / pairs
         if count < smallest or counted < COUNTED:
             break
         before, rank = rank, max(rank + 1, int(rank * STEP))
-    return before**2 / (before + TRUST_TAKES)
+    return before**2 / (before + 60)
 
 
 def release_automatically(
@@ -108,7 +103,7 @@ def release_automatically(
     privacy_filter = PrivacyFilter(budget.for_filter)
     seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
     k_bar, promised = choose_k_bar(seen, settings, budget)
-    sizes = PaidQueries(population, entropy, privacy_filter).sizes(SIZES * budget.rho_for_filter)
+    sizes = PaidQueries(population, entropy, privacy_filter).sizes(TUNING.sizes * budget.rho_for_filter)
     if rationed_items(seen, sizes, settings, budget) > MUST_EXCEED * promised:
         return rationed_release(
             population, settings.r, budget, entropy, privacy_filter=privacy_filter

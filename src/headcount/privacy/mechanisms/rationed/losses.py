@@ -1,0 +1,156 @@
+"""What users lose who exceed their ration: how it grows, and what share of each item it is.
+
+Free of cost: all of it follows from noisy answers.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.mechanisms.rationed.sizes import Floats
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.views.protocol import GRID, Integers
+
+#: The unit of an item's weight in what a user loses: the rarest item kept weighs this much.
+FINE = 2**8
+
+
+@dataclass(frozen=True)
+class Losers:
+    """A noisy histogram of users by what they lose.
+
+    A user in bin k loses at least 2^k and less than 2^(k+1), in units of 1/(GRID·FINE).
+    """
+
+    BOUNDS = tuple(2**k for k in range(36))
+
+    users: Floats
+    sigma: float
+    mass: float
+    at_least: int = int(math.log2(GRID * FINE))
+
+    @property
+    def top(self) -> int:
+        """The last bin that counts: beyond it nobody stands out of the noise.
+
+        One rarest item is always within; then as far as users stand out, however far apart.
+        """
+        certain = np.flatnonzero(self.users > 4 * self.sigma)
+        top = max([self.at_least, *certain.tolist()])
+        while top + 1 < self.users.size and self.users[top + 1] > 2 * self.sigma:
+            top += 1
+        return top
+
+    @property
+    def most(self) -> int:
+        """What a user loses at most, but for those who do not stand out."""
+        return int(2 ** (self.top + 1))
+
+    def loss(self) -> tuple[float, float]:
+        """Return what share is lost on average over the items, and the error of that."""
+        # Users of a bin lose 1.44 times its lower end if they are spread evenly in the logarithm.
+        amounts = np.array(self.BOUNDS, dtype=np.float64)[: self.top + 2] / math.log(2)
+        seen = amounts[:-1] @ self.users[: self.top + 1] / (GRID * self.mass)
+        return float(seen), float(self.sigma * np.sqrt((amounts**2).sum()) / (GRID * self.mass))
+
+
+class Curve:
+    """How the loss grows with the load, which is what users are asked for in all.
+
+    Of users who all need X times their ration each loses 1 − X^−½. They differ, and some items
+    have none that lose, so that it is A·(1 − (1 + (X/X₀)^p)^(−1/2p)).
+    """
+
+    def __init__(self, loads: Floats) -> None:
+        starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
+        powers = np.geomspace(0.4, 16, 16)
+        amounts = np.geomspace(0.1, 1, 6)
+        start, power, amount = (g.ravel() for g in np.meshgrid(starts, powers, amounts))
+        self._log = -((np.log(power / TUNING.power) / TUNING.power_spread) ** 2) / 2
+        grown = np.minimum(loads[:, None] / start, 1e9) ** power
+        self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
+
+    def learn(self, place: int, loss: float, error: float, misfit: float) -> None:
+        """Take in an answer about the loss at one of the loads."""
+        variance = error**2 + (misfit * loss) ** 2
+        self._log -= (self.losses[place] - loss) ** 2 / (2 * variance)
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """Return the expected loss at each load, and how far off it may be."""
+        weights = np.exp(self._log - self._log.max())
+        weights /= weights.sum()
+        means = self.losses @ weights
+        return means, np.sqrt(np.maximum(self.losses**2 @ weights - means**2, 0.0))
+
+
+def features(estimates: Floats, heaviness: Floats, later: Floats, kept: Integers) -> Floats:
+    """Return what an item's loss is taken to follow, a row each; the first is 1 everywhere.
+
+    The others are 0 on average over the items kept: how popular an item is, whether it was found
+    after the first round, and how heavy its users are.
+    """
+    popular, later = (_standard(each, kept) for each in (np.log(estimates), later))
+    return np.array([np.ones(estimates.size), popular, later, np.clip(heaviness, -2.5, 2.5)])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the loss of an item follows from its features.
+
+    Attributes:
+        coefficients: one for each feature.
+        covariance: of their errors.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+
+    @classmethod
+    def of(
+        cls, rows: Floats, weighted: Integers, estimates: Floats, answers: Floats, sigma: float,
+        loss: float,
+    ) -> "Fit":  # fmt: skip
+        """Fit the coefficients to answers.
+
+        Σⱼ hⱼ·ℓⱼ·fⱼ is what was asked for each feature f, so they solve linear equations. What is
+        known before is how far losses of items differ where so much is lost.
+        """
+        asked = GRID * (weighted * estimates) @ rows.T
+        start = np.array([loss, 0.0, 0.0, TUNING.lean * loss])
+        apart = max(loss, 1e-4)
+        before = np.array([1.0, TUNING.trend * apart, TUNING.trend * apart, TUNING.lean_spread * apart])
+        precision = np.diag(before**-2) + asked.T @ asked / sigma**2
+        covariance = np.linalg.inv(precision)
+        return cls(covariance @ (before**-2 * start + asked.T @ answers / sigma**2), covariance)
+
+
+@dataclass(frozen=True)
+class ItemLosses:
+    """What share of each found item is lost.
+
+    Attributes:
+        means: the shares, of items whose users are as heavy as expected.
+        lean: what is lost more for each standard deviation of heaviness.
+        errors: how far off the shares may be, in common.
+    """
+
+    means: Floats
+    lean: float
+    errors: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, fit: Fit, grown: float, loss: float, error: float) -> "ItemLosses":
+        """Return them where so much is lost on average, which may be more than was asked about."""
+        slopes = fit.coefficients * grown
+        covariance = fit.covariance[1:, 1:] * grown**2
+        means = loss + slopes[1:-1] @ rows[1:-1]
+        variances = error**2 + np.einsum("kj,kl,lj->j", rows[1:], covariance, rows[1:])
+        return cls(means, float(slopes[-1]), np.sqrt(variances))
+
+
+def _standard(values: Floats, kept: Integers) -> Floats:
+    centred = values - values[kept].mean()
+    spread = float(centred[kept].std())
+    return np.clip(centred / spread, -2.5, 2.5) if spread else 0.0 * centred

@@ -1,0 +1,42 @@
+"""Every number that a rationed release was tuned with, in one place.
+
+None of them depends on data, and none is part of the proof: they decide how much comes out.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The tuning values, each with where it comes from."""
+
+    sizes: Fraction = Fraction(3, 1000)
+    first_round: Fraction = Fraction(8, 100)
+    second_round: Fraction = Fraction(20, 100)
+    coarse: Fraction = Fraction(8, 100)
+    search: Fraction = Fraction(12, 1000)
+    questions: int = 4
+    features: Fraction = Fraction(2, 100)
+
+    coarse_noise: float = 0.3
+    aim: float = 0.60
+    popularity: float = 1 / 8
+    least_precision: float = 0.3
+    cut_step: float = 1.15
+    cuts: int = 16
+    scale_step: float = 1.25
+    within: float = 0.915
+    unexplained: float = 0.4
+    caution: float = 3.0
+    lean: float = 0.4
+    lean_spread: float = 0.3
+    trend: float = 0.25
+    scales: tuple[float, ...] = (1.1, 1.0, 0.92, 0.85)
+    misfit: float = 0.15
+    power: float = 1.7
+    power_spread: float = 0.6
+    part: int = 40
+
+
+TUNING = Tuning()
