@@ -15,6 +15,10 @@ from headcount.views.protocol import GRID, Integers
 
 #: The unit of an item's weight in what a user loses: the rarest item kept weighs this much.
 FINE = 2**8
+#: How many features of items there are.
+FEATURES = 3
+#: The bin of users who lose the rarest item.
+ONE = int(math.log2(GRID * FINE))
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Losers:
     users: Floats
     sigma: float
     mass: float
-    at_least: int = int(math.log2(GRID * FINE))
+    at_least: int = ONE
 
     @property
     def top(self) -> int:
@@ -43,10 +47,16 @@ class Losers:
             top += 1
         return top
 
-    @property
-    def most(self) -> int:
-        """What a user loses at most, but for those who do not stand out."""
-        return int(2 ** (self.top + 1))
+    def clip(self, numbers: int) -> float:
+        """Return what a user may lose of each of so many numbers: little noise, little clipped."""
+        amounts = np.array(self.BOUNDS, dtype=np.float64)[: self.top + 1] / math.log(2)
+        users = np.maximum(self.users[: self.top + 1], 0.0)
+
+        def squared(most: float) -> float:
+            clipped = float(users @ np.maximum(amounts - most, 0.0))
+            return numbers * (self.sigma * most) ** 2 + clipped**2
+
+        return min((float(2**k) for k in range(ONE, self.top + 2)), key=squared)
 
     def loss(self) -> tuple[float, float]:
         """Return what share is lost on average over the items, and the error of that."""
@@ -72,9 +82,9 @@ class Curve:
         grown = np.minimum(loads[:, None] / start, 1e9) ** power
         self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
 
-    def learn(self, place: int, loss: float, error: float, misfit: float) -> None:
+    def learn(self, place: int, loss: float, error: float) -> None:
         """Take in an answer about the loss at one of the loads."""
-        variance = error**2 + (misfit * loss) ** 2
+        variance = error**2 + (TUNING.misfit * loss) ** 2
         self._log -= (self.losses[place] - loss) ** 2 / (2 * variance)
 
     def expected(self) -> tuple[Floats, Floats]:
@@ -85,14 +95,14 @@ class Curve:
         return means, np.sqrt(np.maximum(self.losses**2 @ weights - means**2, 0.0))
 
 
-def features(estimates: Floats, heaviness: Floats, later: Floats, kept: Integers) -> Floats:
+def features(estimates: Floats, heaviness: Floats, kept: Integers) -> Floats:
     """Return what an item's loss is taken to follow, a row each; the first is 1 everywhere.
 
-    The others are 0 on average over the items kept: how popular an item is, whether it was found
-    after the first round, and how heavy its users are.
+    The others are how popular an item is, which is 0 on average over those kept, and how heavy its
+    users are.
     """
-    popular, later = (_standard(each, kept) for each in (np.log(estimates), later))
-    return np.array([np.ones(estimates.size), popular, later, np.clip(heaviness, -2.5, 2.5)])
+    popular = _standard(np.log(estimates), kept)
+    return np.array([np.ones(estimates.size), popular, np.clip(heaviness, -2.5, 2.5)])
 
 
 @dataclass(frozen=True)
@@ -109,21 +119,37 @@ class Fit:
 
     @classmethod
     def of(
-        cls, rows: Floats, weighted: Integers, estimates: Floats, answers: Floats, sigma: float,
-        loss: float,
-    ) -> "Fit":  # fmt: skip
+        cls, rows: Floats, weighted: Integers, estimates: Floats, answers: Floats, sigma: float
+    ) -> "Fit":
         """Fit the coefficients to answers.
 
-        Σⱼ hⱼ·ℓⱼ·fⱼ is what was asked for each feature f, so they solve linear equations. What is
-        known before is how far losses of items differ where so much is lost.
+        Σⱼ hⱼ·ℓⱼ·fⱼ is what was asked for each feature f, so they solve linear equations; as no
+        share exceeds 1, no coefficient is far from 0.
         """
         asked = GRID * (weighted * estimates) @ rows.T
-        start = np.array([loss, 0.0, 0.0, TUNING.lean * loss])
-        apart = max(loss, 1e-4)
-        before = np.array([1.0, TUNING.trend * apart, TUNING.trend * apart, TUNING.lean_spread * apart])
-        precision = np.diag(before**-2) + asked.T @ asked / sigma**2
-        covariance = np.linalg.inv(precision)
-        return cls(covariance @ (before**-2 * start + asked.T @ answers / sigma**2), covariance)
+        covariance = np.linalg.inv(np.eye(len(answers)) + asked.T @ asked / sigma**2)
+        return cls(covariance @ (asked.T @ answers / sigma**2), covariance)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How much more is lost of items with a feature, in parts of what is lost on average."""
+
+    means: Floats
+    covariance: Floats
+
+
+def pooled(fits: list[tuple[int, Fit]], losses: Floats) -> Slopes:
+    """Combine what was fitted at places where so much is lost, and what is known before."""
+    before = np.array([TUNING.trend, TUNING.lean_spread]) ** -2
+    precision, right = np.diag(before), before * np.array([0.0, TUNING.lean])
+    for place, fit in fits:
+        loss = max(float(losses[place]), 1e-6)
+        weight = np.linalg.inv(fit.covariance[1:, 1:]) * loss**2
+        precision = precision + weight
+        right = right + weight @ fit.coefficients[1:] / loss
+    covariance = np.linalg.inv(precision)
+    return Slopes(covariance @ right, covariance)
 
 
 @dataclass(frozen=True)
@@ -141,13 +167,11 @@ class ItemLosses:
     errors: Floats
 
     @classmethod
-    def of(cls, rows: Floats, fit: Fit, grown: float, loss: float, error: float) -> "ItemLosses":
-        """Return them where so much is lost on average, which may be more than was asked about."""
-        slopes = fit.coefficients * grown
-        covariance = fit.covariance[1:, 1:] * grown**2
-        means = loss + slopes[1:-1] @ rows[1:-1]
-        variances = error**2 + np.einsum("kj,kl,lj->j", rows[1:], covariance, rows[1:])
-        return cls(means, float(slopes[-1]), np.sqrt(variances))
+    def of(cls, rows: Floats, slopes: Slopes, loss: float, error: float) -> "ItemLosses":
+        """Return them where so much is lost on average."""
+        means = loss * (1 + slopes.means[:-1] @ rows[1:-1])
+        apart = np.einsum("kj,kl,lj->j", rows[1:], slopes.covariance, rows[1:])
+        return cls(means, float(slopes.means[-1] * loss), np.sqrt(error**2 + loss**2 * apart))
 
 
 def _standard(values: Floats, kept: Integers) -> Floats:

@@ -19,7 +19,16 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
-from headcount.privacy.mechanisms.rationed.losses import FINE, Curve, Fit, ItemLosses, features
+from headcount.privacy.mechanisms.rationed.losses import (
+    FINE,
+    FEATURES,
+    Curve,
+    Fit,
+    ItemLosses,
+    Losers,
+    features,
+    pooled,
+)
 from headcount.privacy.mechanisms.rationed.path import Point, best, path, released
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -87,7 +96,7 @@ def rationed_release(
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
     coarse = asking.counts(noise, TUNING.coarse * rho)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
-    point, losses = _search(asking, beliefs, found, r, rho)
+    point, losses = _Search(asking, beliefs, r, rho).run()
     chosen = np.full(found.number, np.inf)
     chosen[point.kept] = point.sigmas[point.kept]
     measured = asking.counts(chosen, asking.filter.left.rho)[point.kept]
@@ -105,45 +114,77 @@ def rationed_release(
     )
 
 
-def _search(
-    asking: PaidQueries, beliefs: Beliefs, found: Found, r: float, rho: Fraction
-) -> tuple[Point, ItemLosses]:
-    """Ask what is lost at various points of the path; return one, and what is lost there."""
-    ration = asking.filter.left.rho - (TUNING.questions * TUNING.search + TUNING.features) * rho
-    points = path(beliefs, r, sigma_for(ration))
-    curve = Curve(np.array([point.load for point in points]))
-    place = min(n for n, point in enumerate(points) if point.kept.size == found.number)
-    tops: list[tuple[int, int]] = []
-    for _ in range(TUNING.questions):
-        point = points[place]
-        weights = _weights(beliefs, point)
-        mass = float(weights @ beliefs.estimates)
-        asked = np.rint(weights).astype(np.int64)
-        losers = asking.losers(_costs(point, ration), asked, mass, TUNING.search * rho)
+class _Search:
+    """Questions about what is lost at points of the path, and what follows from the answers."""
+
+    def __init__(
+        self, asking: PaidQueries, beliefs: Beliefs, r: float, rho: Fraction
+    ) -> None:
+        self.asking, self.beliefs, self.r = asking, beliefs, r
+        self.rho = rho
+        asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
+        self.ration = asking.filter.left.rho - asked * rho
+        self.points = path(beliefs, r, sigma_for(self.ration))
+        self.curve = Curve(np.array([point.load for point in self.points]))
+        self.asked: list[tuple[int, Losers]] = []
+        self.fits: list[tuple[int, Fit]] = []
+
+    def run(self) -> tuple[Point, ItemLosses]:
+        """Return how far to go, and what share of each item is lost there."""
+        number = self.beliefs.order.size
+        place = min(n for n, point in enumerate(self.points) if point.kept.size == number)
+        for _ in range(TUNING.questions):
+            self._ask_users(place)
+            place = self._best(0.0)
+        self._ask_features(place)
+        place = self._best(1.0)
+        losses, errors = self.curve.expected()
+        point = self.points[place]
+        slopes = pooled(self.fits, losses)
+        rows = self._rows(point)
+        return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
+
+    def _best(self, doubt: float) -> int:
+        losses, errors = self.curve.expected()
+        lean = float(pooled(self.fits, losses).means[-1])
+        return best(self.points, self.beliefs, losses, doubt * errors, lean, self.r)
+
+    def _ask_users(self, place: int) -> None:
+        point = self.points[place]
+        weights = _weights(self.beliefs, point)
+        losers = self.asking.losers(
+            _costs(point, self.ration),
+            np.rint(weights).astype(np.int64),
+            float(weights @ self.beliefs.estimates),
+            TUNING.users_asked * self.rho,
+        )
         # Whoever loses much of more items loses in proportion of fewer.
-        number = point.kept.size
-        carried = [top - max(0, round(math.log2(more / number))) for top, more in tops]
-        losers = replace(losers, at_least=max([losers.at_least, *carried]))
-        tops.append((losers.top, number))
-        curve.learn(place, *losers.loss(), TUNING.misfit)
-        losses, errors = curve.expected()
-        place = best(points, beliefs, losses, 0 * errors, TUNING.lean, r)
-    point, kept = points[place], points[place].kept
-    loss = float(curve.expected()[0][place])
-    later = (np.arange(found.number) >= found.weights[0].size).astype(np.float64)
-    rows = features(beliefs.estimates, beliefs.heaviness, later, kept)
-    weighted = np.rint(rows * _weights(beliefs, point)).astype(np.int64)
-    most = [losers.most, *[losers.most // 2] * (len(rows) - 1)]
-    answers, sigma = asking.lost(_costs(point, ration), list(weighted), most, TUNING.features * rho)
-    some = beliefs.estimates[kept]
-    fit = Fit.of(rows[:, kept], weighted[:, kept], some, answers, sigma, loss)
-    curve.learn(place, fit.coefficients[0], fit.covariance[0, 0] ** 0.5, 0.0)
-    asked_at = place
-    losses, errors = curve.expected()
-    lean = float(fit.coefficients[-1] / max(losses[place], 1e-9))
-    place = best(points, beliefs, losses, errors, lean, r)
-    grown = float(losses[place] / losses[asked_at]) if losses[asked_at] else 1.0
-    return points[place], ItemLosses.of(rows, fit, grown, float(losses[place]), float(errors[place]))
+        sizes = [(earlier.top, self.points[n].kept.size) for n, earlier in self.asked]
+        tops = [top - max(0, round(math.log2(n / point.kept.size))) for top, n in sizes]
+        losers = replace(losers, at_least=max([losers.at_least, *tops]))
+        self.asked.append((place, losers))
+        self.curve.learn(place, *losers.loss())
+
+    def _ask_features(self, place: int) -> None:
+        point, kept = self.points[place], self.points[place].kept
+        rows = self._rows(point)
+        weighted = np.rint(rows * _weights(self.beliefs, point)).astype(np.int64)
+        near, losers = min(self.asked, key=lambda one: abs(one[0] - place))
+        unit = self.beliefs.estimates[self.points[near].kept[-1]]
+        most = math.ceil(losers.clip(FEATURES) * self.beliefs.estimates[kept[-1]] / unit)
+        answers, sigma = self.asking.lost(
+            _costs(point, self.ration),
+            list(weighted),
+            [most] * FEATURES,
+            TUNING.features_asked * self.rho,
+        )
+        some = self.beliefs.estimates[kept]
+        fit = Fit.of(rows[:, kept], weighted[:, kept], some, answers, sigma)
+        self.curve.learn(place, fit.coefficients[0], fit.covariance[0, 0] ** 0.5)
+        self.fits.append((place, fit))
+
+    def _rows(self, point: Point) -> NDArray[np.float64]:
+        return features(self.beliefs.estimates, self.beliefs.heaviness, point.kept)
 
 
 def _weights(beliefs: Beliefs, point: Point) -> NDArray[np.float64]:

@@ -15,9 +15,9 @@ class Tuning:
     first_round: Fraction = Fraction(8, 100)
     second_round: Fraction = Fraction(20, 100)
     coarse: Fraction = Fraction(8, 100)
-    search: Fraction = Fraction(12, 1000)
     questions: int = 4
-    features: Fraction = Fraction(2, 100)
+    users_asked: Fraction = Fraction(11, 1000)
+    features_asked: Fraction = Fraction(3, 100)
 
     coarse_noise: float = 0.3
     aim: float = 0.60
@@ -33,9 +33,9 @@ class Tuning:
     lean_spread: float = 0.3
     trend: float = 0.25
     scales: tuple[float, ...] = (1.1, 1.0, 0.92, 0.85)
-    misfit: float = 0.15
-    power: float = 1.7
-    power_spread: float = 0.6
+    misfit: float = 0.1
+    power: float = 2.0
+    power_spread: float = 0.4
     part: int = 40
 
 
