@@ -8,6 +8,8 @@ from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
 
+#: The mean of the highest fifth of a standard normal.
+HEAVIEST = 1.40
 #: No more than this is ever put back.
 MOST_LOST = 0.5
 
@@ -41,6 +43,11 @@ def estimated(
     estimates = counts + expected.pull(error) * (expected.means - counts)
     stated = variances(expected, noise, lost, losses.lean, losses.errors[kept])
     return np.maximum(estimates, 1.0), expected.means * np.sqrt(stated)
+
+
+def bias(expected: Expected, noise: Floats, lost: float, lean: float) -> float:
+    """Return by how much items with the heaviest fifth of users come out too low."""
+    return HEAVIEST * float(expected.bias(_error(noise, lost), lean).mean())
 
 
 def _error(noise: Floats, lost: Floats | float) -> Floats:

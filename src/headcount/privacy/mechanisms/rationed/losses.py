@@ -63,7 +63,8 @@ class Losers:
         # Users of a bin lose 1.44 times its lower end if they are spread evenly in the logarithm.
         amounts = np.array(self.BOUNDS, dtype=np.float64)[: self.top + 2] / math.log(2)
         seen = amounts[:-1] @ self.users[: self.top + 1] / (GRID * self.mass)
-        return float(seen), float(self.sigma * np.sqrt((amounts**2).sum()) / (GRID * self.mass))
+        noise = float(self.sigma * np.sqrt((amounts**2).sum()) / (GRID * self.mass))
+        return float(seen), math.hypot(noise, TUNING.misfit * float(seen))
 
 
 class Curve:
@@ -83,8 +84,8 @@ class Curve:
         self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
 
     def learn(self, place: int, loss: float, error: float) -> None:
-        """Take in an answer about the loss at one of the loads."""
-        variance = error**2 + (TUNING.misfit * loss) ** 2
+        """Take in an answer about the loss at one of the loads, and the error of the answer."""
+        variance = error**2
         self._log -= (self.losses[place] - loss) ** 2 / (2 * variance)
 
     def expected(self) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
-from headcount.privacy.mechanisms.rationed.estimates import variances
+from headcount.privacy.mechanisms.rationed.estimates import bias, variances
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
@@ -62,7 +62,7 @@ def best(
 ) -> int:
     """Return the place of the point that promises the most items within the target.
 
-    Of several that promise about as many, the one with the smallest errors.
+    Only points count where items of heavy users come out hardly lower than others. Of several that promise about as many, the one with the smallest errors.
 
     Args:
         points: of the path.
@@ -72,15 +72,18 @@ def best(
         lean: how much more is lost for each standard deviation of heaviness, in parts of the loss.
         r: the target.
     """
-    promised, squares = [], []
+    promised, squares, biases = [], [], []
     for point, loss, error in zip(points, losses.tolist(), errors.tolist(), strict=True):
         kept = point.kept
         noise = (point.sigmas[kept] / beliefs.estimates[kept]) ** 2
-        squared = variances(beliefs.expected.some(kept), noise, loss, lean * loss, error)
+        some = beliefs.expected.some(kept)
+        squared = variances(some, noise, loss, lean * loss, error)
+        biases.append(bias(some, noise, loss, lean * loss))
         promised.append(released(np.sqrt(squared), r).size)
         squares.append(float(squared.mean()))
-    most = max(promised)
-    good = [place for place, number in enumerate(promised) if number >= 0.99 * most]
+    fair = [place for place, size in enumerate(biases) if size <= max(TUNING.bias * r, min(biases))]
+    most = max(promised[place] for place in fair)
+    good = [place for place in fair if promised[place] >= 0.99 * most]
     return min(good, key=lambda place: squares[place])
 
 

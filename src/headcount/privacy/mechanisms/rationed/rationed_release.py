@@ -137,7 +137,8 @@ class _Search:
             self._ask_users(place)
             place = self._best(0.0)
         self._ask_features(place)
-        place = self._best(1.0)
+        # Not further than what was asked about last.
+        place = min(self._best(1.0), place)
         losses, errors = self.curve.expected()
         point = self.points[place]
         slopes = pooled(self.fits, losses)
@@ -169,7 +170,8 @@ class _Search:
         point, kept = self.points[place], self.points[place].kept
         rows = self._rows(point)
         weighted = np.rint(rows * _weights(self.beliefs, point)).astype(np.int64)
-        near, losers = min(self.asked, key=lambda one: abs(one[0] - place))
+        # Users lose as much as with the next larger load that was asked about, or less.
+        near, losers = min(self.asked, key=lambda one: (one[0] < place, abs(one[0] - place)))
         unit = self.beliefs.estimates[self.points[near].kept[-1]]
         most = math.ceil(losers.clip(FEATURES) * self.beliefs.estimates[kept[-1]] / unit)
         answers, sigma = self.asking.lost(

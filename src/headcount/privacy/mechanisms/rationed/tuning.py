@@ -28,6 +28,7 @@ class Tuning:
     scale_step: float = 1.25
     within: float = 0.915
     unexplained: float = 0.4
+    bias: float = 0.2
     caution: float = 3.0
     lean: float = 0.4
     lean_spread: float = 0.3
