@@ -59,7 +59,7 @@ def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budge
     if not pairs:
         return 0
     ration = 0.57 * budget.rho
-    sigma = 1 / math.sqrt(2 * float(TUNING.second_round) * budget.rho)
+    sigma = 1 / math.sqrt(2 * 0.1 * budget.rho)
     smallest = FOUND_AT * sigma * sizes.count_per_weight() * SECOND_ROUND
     spent, before, rank = 0.0, 0, 1
     while rank < max(seen):

@@ -41,10 +41,11 @@ class Losers:
 
         One rarest item is always within; then as far as users stand out, however far apart.
         """
-        certain = np.flatnonzero(self.users > 4 * self.sigma)
+        certain = np.flatnonzero(self.users > 4.5 * self.sigma)
         top = max([self.at_least, *certain.tolist()])
-        while top + 1 < self.users.size and self.users[top + 1] > 2 * self.sigma:
-            top += 1
+        # The nearer the more likely, so less has to be seen.
+        while (near := np.flatnonzero(self.users[top + 1 : top + 4] > 2.5 * self.sigma)).size:
+            top += int(near[-1]) + 1
         return top
 
     def clip(self, numbers: int) -> float:

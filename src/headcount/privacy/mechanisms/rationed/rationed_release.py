@@ -19,6 +19,7 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
+from headcount.privacy.mechanisms.rationed.forecast import second_share
 from headcount.privacy.mechanisms.rationed.losses import (
     FINE,
     FEATURES,
@@ -86,10 +87,14 @@ def rationed_release(
     # Said once: what is done later, and how often, follows from noisy answers, and whoever sees it
     # of a run that then dies would have them.
     on_step("finding and counting items")
-    for share in (TUNING.first_round, TUNING.second_round):
-        sizes = asking.sizes(TUNING.sizes * rho)
-        weights, sigma = asking.discover(share * rho, delta / 2, sizes)
-        found.add(weights, sigma, sizes)
+    sizes = asking.sizes(TUNING.sizes * rho)
+    weights, sigma = asking.discover(TUNING.first_round * rho, delta / 2, sizes)
+    found.add(weights, sigma, sizes)
+    left = asking.sizes(TUNING.sizes * rho)
+    share = second_share(weights, sigma, 6.5 * sigma, sizes, left, float(rho), r)
+    if share:
+        weights, sigma = asking.discover(share * rho, delta / 2, left)
+        found.add(weights, sigma, left)
     if not found.number:
         return _nothing(asking.filter.spent)
     rough = found.rough_counts()

@@ -1,0 +1,77 @@
+"""How many items a budget will find, and how many it can count: forecasts from noisy answers."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+
+#: Ranks are gone through in steps of this, up to as many items as were ever found.
+_STEP, _LAST = 1.05, 10**6
+
+
+def ranks_up_to(last: int) -> Floats:
+    """Return ranks from 1 on, in growing steps."""
+    steps = math.ceil(math.log(last) / math.log(_STEP))
+    return np.unique(np.rint(_STEP ** np.arange(steps + 1))).astype(np.float64)
+
+
+def countable(ranks: Floats, counts: Floats, sizes: Sizes, ration: float, r: float) -> float:
+    """Return how many of the most frequent items users can be counted for within their ration.
+
+    Of the first n items a user with m items in all is taken to have a share in proportion to m,
+    and little of all pairs may be lost. Rarer ones than the noise of a whole ration allows are not
+    counted at all.
+    """
+    pairs = float((sizes.users * sizes.items).sum())
+    if not pairs:
+        return 0.0
+    # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
+    costs = np.diff(ranks, prepend=0.0) / (2 * (TUNING.forecast_aim * r) ** 2 * counts)
+    needed = np.cumsum(costs)[:, None] * sizes.items / (ration * pairs)
+    shares = np.minimum(1.0, np.maximum(needed, 1e-12) ** -0.5)
+    counted = shares @ (sizes.users * sizes.items) / pairs
+    good = (counted >= 1 - TUNING.forecast_loss) & (counts * r >= (2 * ration) ** -0.5)
+    return float(ranks[good][-1]) if good.any() else 0.0
+
+
+def second_share(
+    weights: Floats, sigma: float, threshold: float, sizes: Sizes, left: Sizes, rho: float, r: float
+) -> Fraction:
+    """Return what share of ρ the second round of discovery is worth: 0 if nobody has items left.
+
+    More of it finds more items and leaves less to count them with.
+
+    Args:
+        weights: the noisy weights that the first round found, falling.
+        sigma: their noise.
+        threshold: what they exceeded.
+        sizes: how many items users had before the first round.
+        left: and after it.
+        rho: ρ of the release.
+        r: the target.
+    """
+    if not left.known:
+        return Fraction(0)
+    if weights.size < TUNING.part:
+        return TUNING.second_rounds[-1]
+    ranks = ranks_up_to(_LAST)
+    half = np.arange(weights.size // 2, weights.size)
+    slope, level = np.polyfit(np.log(half + 1.0), np.log(weights[half]), 1)
+    beyond = np.exp(level + min(slope, -0.1) * np.log(ranks))
+    here = np.interp(ranks, np.arange(1, weights.size + 1), weights)
+    falling = np.where(ranks <= weights.size, here, beyond)
+    counts = falling * sizes.count_per_weight()
+    pairs = float((sizes.users * sizes.items).sum())
+    found = float(counts[ranks <= weights.size] @ np.diff(ranks[ranks <= weights.size], prepend=0))
+    grown = max(1 - found / pairs, 0.1) ** -0.5 if pairs else 1.0
+    other = 1 - TUNING.first_round - TUNING.fixed
+
+    def promised(share: Fraction) -> float:
+        needed = threshold * math.sqrt(TUNING.first_round / share) / grown
+        finds = max(float((falling >= needed).sum() and ranks[falling >= needed][-1]), weights.size)
+        return min(finds, countable(ranks, counts, sizes, float(other - share) * rho, r))
+
+    return max(TUNING.second_rounds, key=lambda share: (promised(share), -share))
