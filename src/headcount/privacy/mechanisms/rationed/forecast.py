@@ -64,9 +64,8 @@ def second_share(
     here = np.interp(ranks, np.arange(1, weights.size + 1), weights)
     falling = np.where(ranks <= weights.size, here, beyond)
     counts = falling * sizes.count_per_weight()
-    pairs = float((sizes.users * sizes.items).sum())
-    found = float(counts[ranks <= weights.size] @ np.diff(ranks[ranks <= weights.size], prepend=0))
-    grown = max(1 - found / pairs, 0.1) ** -0.5 if pairs else 1.0
+    # Users give more to each of fewer items.
+    grown = max(sizes.count_per_weight() / left.count_per_weight(), 1.0)
     other = 1 - TUNING.first_round - TUNING.fixed
 
     def promised(share: Fraction) -> float:

@@ -48,24 +48,46 @@ class Losers:
             top += int(near[-1]) + 1
         return top
 
+    def _seen(self) -> tuple[Floats, Floats]:
+        """Return how many users each bin has, and how far off that may be.
+
+        Beyond those that stand out there are fewer and fewer, but each loses more: a part of what
+        is in the bin before, give or take as many, corrected by what is seen of the bin itself.
+        """
+        users, errors = self.users.copy(), np.full(self.users.size, self.sigma)
+        for place in range(self.top + 1, users.size):
+            before = TUNING.tail * max(users[place - 1], 0.0)
+            gain = before**2 / (before**2 + self.sigma**2)
+            users[place] = max(before + gain * (users[place] - before), 0.0)
+            errors[place] = math.sqrt(gain) * self.sigma
+        return users, errors
+
     def clip(self, numbers: int) -> float:
         """Return what a user may lose of each of so many numbers: little noise, little clipped."""
-        amounts = np.array(self.BOUNDS, dtype=np.float64)[: self.top + 1] / math.log(2)
-        users = np.maximum(self.users[: self.top + 1], 0.0)
+        users = np.maximum(self._seen()[0], 0.0)
 
         def squared(most: float) -> float:
-            clipped = float(users @ np.maximum(amounts - most, 0.0))
+            clipped = float(users @ np.maximum(_AMOUNTS - most, 0.0))
             return numbers * (self.sigma * most) ** 2 + clipped**2
 
-        return min((float(2**k) for k in range(ONE, self.top + 2)), key=squared)
+        return min((float(2**k) for k in range(ONE, self.top + 6)), key=squared)
+
+    def clipped(self, most: float) -> float:
+        """Return by what factor more is lost than what is seen with such a clip."""
+        users = np.maximum(self._seen()[0], 0.0)
+        kept = float(users @ np.minimum(_AMOUNTS, most))
+        return float(users @ _AMOUNTS) / kept if kept else 1.0
 
     def loss(self) -> tuple[float, float]:
         """Return what share is lost on average over the items, and the error of that."""
-        # Users of a bin lose 1.44 times its lower end if they are spread evenly in the logarithm.
-        amounts = np.array(self.BOUNDS, dtype=np.float64)[: self.top + 2] / math.log(2)
-        seen = amounts[:-1] @ self.users[: self.top + 1] / (GRID * self.mass)
-        noise = float(self.sigma * np.sqrt((amounts**2).sum()) / (GRID * self.mass))
-        return float(seen), math.hypot(noise, TUNING.misfit * float(seen))
+        users, errors = self._seen()
+        unit = GRID * self.mass
+        seen, noise = float(users @ _AMOUNTS) / unit, float(np.linalg.norm(errors * _AMOUNTS)) / unit
+        return seen, math.hypot(noise, TUNING.misfit * seen)
+
+
+#: What users of a bin lose on average, if they are spread evenly in the logarithm.
+_AMOUNTS = np.array(Losers.BOUNDS, dtype=np.float64) / math.log(2)
 
 
 class Curve:

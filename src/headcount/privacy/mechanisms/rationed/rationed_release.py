@@ -178,7 +178,8 @@ class _Search:
         # Users lose as much as with the next larger load that was asked about, or less.
         near, losers = min(self.asked, key=lambda one: (one[0] < place, abs(one[0] - place)))
         unit = self.beliefs.estimates[self.points[near].kept[-1]]
-        most = math.ceil(losers.clip(FEATURES) * self.beliefs.estimates[kept[-1]] / unit)
+        clip = losers.clip(FEATURES)
+        most = math.ceil(clip * self.beliefs.estimates[kept[-1]] / unit)
         answers, sigma = self.asking.lost(
             _costs(point, self.ration),
             list(weighted),
@@ -186,8 +187,10 @@ class _Search:
             TUNING.features_asked * self.rho,
         )
         some = self.beliefs.estimates[kept]
-        fit = Fit.of(rows[:, kept], weighted[:, kept], some, answers, sigma)
-        self.curve.learn(place, fit.coefficients[0], fit.covariance[0, 0] ** 0.5)
+        more = losers.clipped(clip)
+        fit = Fit.of(rows[:, kept], weighted[:, kept], some, more * answers, more * sigma)
+        unsure = (more - 1) / more * float(fit.coefficients[0])
+        self.curve.learn(place, fit.coefficients[0], math.hypot(fit.covariance[0, 0] ** 0.5, unsure))
         self.fits.append((place, fit))
 
     def _rows(self, point: Point) -> NDArray[np.float64]:

@@ -30,12 +30,13 @@ class Tuning:
     scale_step: float = 1.25
     within: float = 0.915
     unexplained: float = 0.5
-    bias: float = 0.2
+    bias: float = 0.15
     caution: float = 3.0
     lean: float = 0.45
     lean_spread: float = 0.3
     trend: float = 0.25
     scales: tuple[float, ...] = (1.1, 1.0, 0.92, 0.85)
+    tail: float = 0.25
     misfit: float = 0.1
     power: float = 2.0
     power_spread: float = 0.4
