@@ -59,9 +59,7 @@ class ArrayPopulation:
         lost = self._lost(costs, weights)
         return [int(np.count_nonzero(lost >= bound)) for bound in at_least]
 
-    def lost(
-        self, costs: Integers, features: Sequence[Integers], most: Sequence[int]
-    ) -> list[int]:
+    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
         """Return what users lose of each feature, at most so much of one user."""
         pairs = zip(features, most, strict=True)
         return [int(np.clip(self._lost(costs, each), -m, m).sum()) for each, m in pairs]

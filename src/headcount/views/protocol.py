@@ -50,9 +50,7 @@ class Population(Protocol):
         `clipped_sums`. Weights are not negative.
         """
 
-    def lost(
-        self, costs: Integers, features: Sequence[Integers], most: Sequence[int]
-    ) -> list[int]:
+    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
         """For each feature, the sum over users of what they lose of it.
 
         That is (GRID − a)·Σ feature over the user's items of some cost, with a as in

@@ -4,8 +4,8 @@ Private Count Release pays for every released item as if one user had them all; 
 pays for each user's own items, but must find them by weights that are small if users have many.
 """
 
-import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import PrivacyFilter
 from headcount.privacy.mechanisms.pcr.look import (
-    STEP,
     RankCurve,
     choose_k_bar,
     counts_at_ranks,
@@ -25,6 +24,7 @@ from headcount.privacy.mechanisms.pcr.private_count_release import (
     private_count_release,
 )
 from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.mechanisms.rationed.forecast import countable, ranks_up_to
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
@@ -36,41 +36,30 @@ from headcount.views.protocol import Population
 FOUND_AT = 6.6
 # In the second round users have fewer items left, so that each weighs more.
 SECOND_ROUND = 0.6
-# How much of the pairs must count in full; what is not proportional to a user's size is lost on
-# top of that.
-COUNTED = 0.97
+# What earlier steps say of few items is believed less: of so many items half are promised.
+HALF_PROMISED = 60
 # A rationed release is the more work, so it must promise this much more.
 MUST_EXCEED = 1.1
 
 
 def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budget: Budget) -> float:
-    """Return how many items a rationed release promises.
-
-    Of the n most frequent items a user with m items is taken to have a share in proportion to m.
-    What earlier steps say of few items is believed less (`beliefs.TRUST_TAKES`), and so many
-    fewer are promised.
-    """
+    """Return how many items a rationed release promises, whatever discovery gets of the budget."""
     # Far ranks may have counts below the noise; a line through the noise would lead anywhere.
     sigma = look_sigma(settings, budget)
     falling = RankCurve(
         {rank: nonnegative_posterior_mean(count, sigma) for rank, count in seen.items()}
     )
-    pairs = float((sizes.users * sizes.items).sum())
-    if not pairs:
-        return 0
-    ration = 0.57 * budget.rho
-    sigma = 1 / math.sqrt(2 * 0.1 * budget.rho)
-    smallest = FOUND_AT * sigma * sizes.count_per_weight() * SECOND_ROUND
-    spent, before, rank = 0.0, 0, 1
-    while rank < max(seen):
-        count = falling.count_at(rank)
-        spent += (rank - before) / (2 * (TUNING.aim * settings.r) ** 2 * count)
-        shares = [min(1.0, math.sqrt(ration * pairs / (m * spent))) for m in sizes.items]
-        counted = float((sizes.users * sizes.items * shares).sum()) / pairs
-        if count < smallest or counted < COUNTED:
-            break
-        before, rank = rank, max(rank + 1, int(rank * STEP))
-    return before**2 / (before + 60)
+    ranks = ranks_up_to(max(seen))
+    counts = np.array([falling.count_at(rank) for rank in ranks])
+
+    def promised(share: Fraction) -> float:
+        weight = FOUND_AT * (2 * float(share) * budget.rho) ** -0.5
+        found = ranks[counts >= weight * sizes.count_per_weight() * SECOND_ROUND].max(initial=0.0)
+        ration = float(1 - TUNING.first_round - TUNING.fixed - share) * budget.rho
+        return min(float(found), countable(ranks, counts, sizes, ration, settings.r))
+
+    most = max(promised(share) for share in TUNING.second_rounds)
+    return most**2 / (most + HALF_PROMISED)
 
 
 def release_automatically(
@@ -103,7 +92,9 @@ def release_automatically(
     privacy_filter = PrivacyFilter(budget.for_filter)
     seen = counts_at_ranks(top, 0, settings, budget, privacy_filter, entropy)
     k_bar, promised = choose_k_bar(seen, settings, budget)
-    sizes = PaidQueries(population, entropy, privacy_filter).sizes(TUNING.sizes * budget.rho_for_filter)
+    sizes = PaidQueries(population, entropy, privacy_filter).sizes(
+        TUNING.sizes * budget.rho_for_filter
+    )
     if rationed_items(seen, sizes, settings, budget) > MUST_EXCEED * promised:
         return rationed_release(
             population, settings.r, budget, entropy, privacy_filter=privacy_filter

@@ -195,8 +195,12 @@ def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Fl
     parts = int(math.log2(max(weights.size / TUNING.part, 1)))
     edges = np.array([0, *(weights.size >> (parts - part) for part in range(parts + 1))])
     middles = (edges[:-1] + edges[1:]) / 2
-    sums = [max(float(counts[a:b].sum()), float(weights[a:b].sum()) / 5) for a, b in pairwise(edges)]
-    ratios = [s / float(weights[a:b].sum()) for s, (a, b) in zip(sums, pairwise(edges), strict=True)]
+    sums = [
+        max(float(counts[a:b].sum()), float(weights[a:b].sum()) / 5) for a, b in pairwise(edges)
+    ]
+    ratios = [
+        s / float(weights[a:b].sum()) for s, (a, b) in zip(sums, pairwise(edges), strict=True)
+    ]
     unsure = [variances[a:b].sum() / s**2 for s, (a, b) in zip(sums, pairwise(edges), strict=True)]
     ranks = np.arange(weights.size)
     return np.interp(ranks, middles, ratios), np.interp(ranks, middles, unsure)

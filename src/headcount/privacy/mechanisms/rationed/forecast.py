@@ -37,17 +37,13 @@ def countable(ranks: Floats, counts: Floats, sizes: Sizes, ration: float, r: flo
     return float(ranks[good][-1]) if good.any() else 0.0
 
 
-def second_share(
-    weights: Floats, sigma: float, threshold: float, sizes: Sizes, left: Sizes, rho: float, r: float
-) -> Fraction:
+def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: float) -> Fraction:
     """Return what share of ρ the second round of discovery is worth: 0 if nobody has items left.
 
     More of it finds more items and leaves less to count them with.
 
     Args:
         weights: the noisy weights that the first round found, falling.
-        sigma: their noise.
-        threshold: what they exceeded.
         sizes: how many items users had before the first round.
         left: and after it.
         rho: ρ of the release.
@@ -69,8 +65,9 @@ def second_share(
     other = 1 - TUNING.first_round - TUNING.fixed
 
     def promised(share: Fraction) -> float:
-        needed = threshold * math.sqrt(TUNING.first_round / share) / grown
-        finds = max(float((falling >= needed).sum() and ranks[falling >= needed][-1]), weights.size)
-        return min(finds, countable(ranks, counts, sizes, float(other - share) * rho, r))
+        # The lowest weight found is about the threshold, which is in proportion to the noise.
+        needed = float(weights[-1] * math.sqrt(TUNING.first_round / share)) / grown
+        found = max(float(ranks[falling >= needed].max(initial=0.0)), float(weights.size))
+        return min(found, countable(ranks, counts, sizes, float(other - share) * rho, r))
 
     return max(TUNING.second_rounds, key=lambda share: (promised(share), -share))

@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -82,7 +81,10 @@ class Losers:
         """Return what share is lost on average over the items, and the error of that."""
         users, errors = self._seen()
         unit = GRID * self.mass
-        seen, noise = float(users @ _AMOUNTS) / unit, float(np.linalg.norm(errors * _AMOUNTS)) / unit
+        seen, noise = (
+            float(users @ _AMOUNTS) / unit,
+            float(np.linalg.norm(errors * _AMOUNTS)) / unit,
+        )
         return seen, math.hypot(noise, TUNING.misfit * seen)
 
 
@@ -151,7 +153,7 @@ class Fit:
         share exceeds 1, no coefficient is far from 0.
         """
         asked = GRID * (weighted * estimates) @ rows.T
-        covariance = np.linalg.inv(np.eye(len(answers)) + asked.T @ asked / sigma**2)
+        covariance: Floats = np.linalg.inv(np.eye(len(answers)) + asked.T @ asked / sigma**2)
         return cls(covariance @ (asked.T @ answers / sigma**2), covariance)
 
 
@@ -201,4 +203,5 @@ class ItemLosses:
 def _standard(values: Floats, kept: Integers) -> Floats:
     centred = values - values[kept].mean()
     spread = float(centred[kept].std())
-    return np.clip(centred / spread, -2.5, 2.5) if spread else 0.0 * centred
+    standard: Floats = np.clip(centred / spread, -2.5, 2.5) if spread else 0.0 * centred
+    return standard

@@ -21,8 +21,8 @@ from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse
 from headcount.privacy.mechanisms.rationed.estimates import estimated
 from headcount.privacy.mechanisms.rationed.forecast import second_share
 from headcount.privacy.mechanisms.rationed.losses import (
-    FINE,
     FEATURES,
+    FINE,
     Curve,
     Fit,
     ItemLosses,
@@ -91,7 +91,7 @@ def rationed_release(
     weights, sigma = asking.discover(TUNING.first_round * rho, delta / 2, sizes)
     found.add(weights, sigma, sizes)
     left = asking.sizes(TUNING.sizes * rho)
-    share = second_share(weights, sigma, 6.5 * sigma, sizes, left, float(rho), r)
+    share = second_share(weights, sizes, left, float(rho), r)
     if share:
         weights, sigma = asking.discover(share * rho, delta / 2, left)
         found.add(weights, sigma, left)
@@ -122,9 +122,7 @@ def rationed_release(
 class _Search:
     """Questions about what is lost at points of the path, and what follows from the answers."""
 
-    def __init__(
-        self, asking: PaidQueries, beliefs: Beliefs, r: float, rho: Fraction
-    ) -> None:
+    def __init__(self, asking: PaidQueries, beliefs: Beliefs, r: float, rho: Fraction) -> None:
         self.asking, self.beliefs, self.r = asking, beliefs, r
         self.rho = rho
         asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
@@ -190,7 +188,9 @@ class _Search:
         more = losers.clipped(clip)
         fit = Fit.of(rows[:, kept], weighted[:, kept], some, more * answers, more * sigma)
         unsure = (more - 1) / more * float(fit.coefficients[0])
-        self.curve.learn(place, fit.coefficients[0], math.hypot(fit.covariance[0, 0] ** 0.5, unsure))
+        self.curve.learn(
+            place, fit.coefficients[0], math.hypot(fit.covariance[0, 0] ** 0.5, unsure)
+        )
         self.fits.append((place, fit))
 
     def _rows(self, point: Point) -> NDArray[np.float64]:

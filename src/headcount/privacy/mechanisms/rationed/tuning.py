@@ -42,7 +42,6 @@ class Tuning:
     power_spread: float = 0.4
     part: int = 40
 
-
     @property
     def fixed(self) -> Fraction:
         """What is spent beside discovery and the final counts."""
