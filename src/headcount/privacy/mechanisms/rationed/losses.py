@@ -81,10 +81,8 @@ class Losers:
         """Return what share is lost on average over the items, and the error of that."""
         users, errors = self._seen()
         unit = GRID * self.mass
-        seen, noise = (
-            float(users @ _AMOUNTS) / unit,
-            float(np.linalg.norm(errors * _AMOUNTS)) / unit,
-        )
+        seen = float(users @ _AMOUNTS) / unit
+        noise = float(np.linalg.norm(errors * _AMOUNTS)) / unit
         return seen, math.hypot(noise, TUNING.misfit * seen)
 
 
@@ -110,8 +108,7 @@ class Curve:
 
     def learn(self, place: int, loss: float, error: float) -> None:
         """Take in an answer about the loss at one of the loads, and the error of the answer."""
-        variance = error**2
-        self._log -= (self.losses[place] - loss) ** 2 / (2 * variance)
+        self._log -= (self.losses[place] - loss) ** 2 / (2 * error**2)
 
     def expected(self) -> tuple[Floats, Floats]:
         """Return the expected loss at each load, and how far off it may be."""
@@ -153,7 +150,8 @@ class Fit:
         share exceeds 1, no coefficient is far from 0.
         """
         asked = GRID * (weighted * estimates) @ rows.T
-        covariance: Floats = np.linalg.inv(np.eye(len(answers)) + asked.T @ asked / sigma**2)
+        precision = np.eye(len(answers)) + asked.T @ asked / sigma**2
+        covariance: Floats = np.linalg.inv(precision).astype(np.float64)
         return cls(covariance @ (asked.T @ answers / sigma**2), covariance)
 
 

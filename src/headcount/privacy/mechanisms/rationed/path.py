@@ -62,7 +62,8 @@ def best(
 ) -> int:
     """Return the place of the point that promises the most items within the target.
 
-    Only points count where items of heavy users come out hardly lower than others. Of several that promise about as many, the one with the smallest errors.
+    Only points count where items of heavy users come out hardly lower than others. Of several that
+    promise about as many, the one with the smallest errors.
 
     Args:
         points: of the path.

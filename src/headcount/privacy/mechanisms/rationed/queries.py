@@ -104,7 +104,7 @@ class PaidQueries:
     def lost(
         self, costs: Integers, features: Sequence[Integers], most: Sequence[int], rho: Fraction
     ) -> tuple[Floats, float]:
-        """What is lost of each feature, at most so much of one user; return that and σ."""
+        """Return what is lost of each feature, at most so much of one user, and σ."""
         squared = sum(each**2 for each in most)
         sigma = float(math.ceil(sigma_for(rho, squared)))
         cost = Cost(measure_cost(sigma, squared))

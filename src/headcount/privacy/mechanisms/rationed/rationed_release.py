@@ -3,7 +3,7 @@
 Items are found by weights of norm 1 per user, then counted with noise in proportion to the count.
 Whoever has so many of them that the ration would be exceeded counts for less than one in each.
 `rationed.md`, beside this file, is the proof of what `rationed_release` claims. What is estimated
-from the noisy answers, which is free, is in `beliefs.py`, `losses.py`, `path.py` and `estimates.py`.
+from the noisy answers, which is free, is in the other modules.
 """
 
 import math
