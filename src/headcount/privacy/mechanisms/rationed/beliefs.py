@@ -121,10 +121,10 @@ class Expected:
         return error / (error + self.own + TUNING.caution * self.spread)
 
     def bias(self, error: Floats, lean: Floats | float) -> Floats:
-        """Return how much too low a count comes out for each standard deviation of heaviness."""
+        """Return what is not put back for each standard deviation of heaviness."""
         tau = np.sqrt(self.spread)
         known = (tau - lean) * tau / (self.own + (tau - lean) ** 2 + error)
-        return lean * (1 - known) + self.pull(error) * tau
+        return lean * (1 - known)
 
     def variance(self, error: Floats, lean: Floats | float) -> Floats:
         """Return the relative variance of what comes out if both is done."""

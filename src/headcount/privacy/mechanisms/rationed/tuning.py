@@ -24,13 +24,13 @@ class Tuning:
     coarse_noise: float = 0.4
     aim: float = 0.60
     popularity: float = 1 / 8
-    least_precision: float = 0.3
+    least_precision: float = 0.6
     cut_step: float = 1.15
     cuts: int = 16
     scale_step: float = 1.25
-    within: float = 0.915
-    unexplained: float = 0.5
-    bias: float = 0.15
+    within: float = 0.91
+    unexplained: float = 0.6
+    bias: float = 0.12
     caution: float = 3.0
     lean: float = 0.45
     lean_spread: float = 0.3
