@@ -36,10 +36,9 @@ from headcount.views.protocol import Population
 FOUND_AT = 6.6
 # In the second round users have fewer items left, so that each weighs more.
 SECOND_ROUND = 0.6
-# What earlier steps say of few items is believed less: of so many items half are promised.
-HALF_PROMISED = 60
-# A rationed release is the more work, so it must promise this much more.
-MUST_EXCEED = 1.1
+# A rationed release is the more work, and of a few hundred users it promised up to 1.5 times what it
+# then gave, so it must promise this much more.
+MUST_EXCEED = 1.3
 
 
 def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budget: Budget) -> float:
@@ -58,8 +57,7 @@ def rationed_items(seen: dict[int, int], sizes: Sizes, settings: Settings, budge
         ration = float(1 - TUNING.first_round - TUNING.fixed - share) * budget.rho
         return min(float(found), countable(ranks, counts, sizes, ration, settings.r))
 
-    most = max(promised(share) for share in TUNING.second_rounds)
-    return most**2 / (most + HALF_PROMISED)
+    return max(promised(share) for share in TUNING.second_rounds)
 
 
 def release_automatically(

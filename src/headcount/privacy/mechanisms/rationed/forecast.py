@@ -25,16 +25,24 @@ def countable(ranks: Floats, counts: Floats, sizes: Sizes, ration: float, r: flo
     and little of all pairs may be lost. Rarer ones than the noise of a whole ration allows are not
     counted at all.
     """
-    pairs = float((sizes.users * sizes.items).sum())
-    if not pairs:
-        return 0.0
     # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
     costs = np.diff(ranks, prepend=0.0) / (2 * (TUNING.forecast_aim * r) ** 2 * counts)
-    needed = np.cumsum(costs)[:, None] * sizes.items / (ration * pairs)
-    shares = np.minimum(1.0, np.maximum(needed, 1e-12) ** -0.5)
-    counted = shares @ (sizes.users * sizes.items) / pairs
-    good = (counted >= 1 - TUNING.forecast_loss) & (counts * r >= (2 * ration) ** -0.5)
-    return float(ranks[good][-1]) if good.any() else 0.0
+    losses = lost(np.cumsum(costs) / ration, sizes)
+    good = (losses <= TUNING.forecast_loss) & (counts * r >= (2 * ration) ** -0.5)
+    return float(ranks[good].max(initial=0.0))
+
+
+def lost(loads: Floats, sizes: Sizes) -> Floats:
+    """Return what share of all pairs is lost if users are asked for so many rations in all.
+
+    A user is asked in proportion to how many items they have. Where no users are seen, all is lost.
+    """
+    pairs = sizes.users * sizes.items
+    if not pairs.any():
+        return np.ones(loads.size)
+    needed = np.maximum(loads[:, None] * sizes.items / pairs.sum(), 1.0)
+    losses: Floats = (1 - needed**-0.5) @ pairs / pairs.sum()
+    return losses
 
 
 def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: float) -> Fraction:

@@ -97,7 +97,8 @@ class Curve:
     have none that lose, so that it is A·(1 − (1 + (X/X₀)^p)^(−1/2p)).
     """
 
-    def __init__(self, loads: Floats) -> None:
+    def __init__(self, loads: Floats, guessed: Floats | None = None) -> None:
+        """Start with what is guessed to be lost at each load, if anything is."""
         starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
         powers = np.geomspace(0.4, 16, 16)
         amounts = np.geomspace(0.1, 1, 6)
@@ -105,6 +106,12 @@ class Curve:
         self._log = -((np.log(power / TUNING.power) / TUNING.power_spread) ** 2) / 2
         grown = np.minimum(loads[:, None] / start, 1e9) ** power
         self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
+        if guessed is not None:
+            # Where about as much is lost as is put up with; nowhere, if the guess is that nobody is.
+            least = TUNING.forecast_loss
+            where = loads[guessed >= least].min(initial=starts[-1])
+            reached = start * (2 * power * least) ** (1 / power)
+            self._log -= (np.log(reached / where) / TUNING.guess_spread) ** 2 / 2
 
     def learn(self, place: int, loss: float, error: float) -> None:
         """Take in an answer about the loss at one of the loads, and the error of the answer."""

@@ -19,7 +19,7 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
-from headcount.privacy.mechanisms.rationed.forecast import second_share
+from headcount.privacy.mechanisms.rationed.forecast import lost, second_share
 from headcount.privacy.mechanisms.rationed.losses import (
     FEATURES,
     FINE,
@@ -32,6 +32,7 @@ from headcount.privacy.mechanisms.rationed.losses import (
 )
 from headcount.privacy.mechanisms.rationed.path import Point, best, path, released
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import Integers, Population
@@ -101,7 +102,7 @@ def rationed_release(
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
     coarse = asking.counts(noise, TUNING.coarse * rho)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
-    point, losses = _Search(asking, beliefs, r, rho).run()
+    point, losses = _Search(asking, beliefs, sizes, r, rho).run()
     chosen = np.full(found.number, np.inf)
     chosen[point.kept] = point.sigmas[point.kept]
     measured = asking.counts(chosen, asking.filter.left.rho)[point.kept]
@@ -122,20 +123,22 @@ def rationed_release(
 class _Search:
     """Questions about what is lost at points of the path, and what follows from the answers."""
 
-    def __init__(self, asking: PaidQueries, beliefs: Beliefs, r: float, rho: Fraction) -> None:
+    def __init__(
+        self, asking: PaidQueries, beliefs: Beliefs, sizes: Sizes, r: float, rho: Fraction
+    ) -> None:
         self.asking, self.beliefs, self.r = asking, beliefs, r
         self.rho = rho
         asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
         self.ration = asking.filter.left.rho - asked * rho
         self.points = path(beliefs, r, sigma_for(self.ration))
-        self.curve = Curve(np.array([point.load for point in self.points]))
+        loads = np.array([point.load for point in self.points])
+        self.curve = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
         self.asked: list[tuple[int, Losers]] = []
         self.fits: list[tuple[int, Fit]] = []
 
     def run(self) -> tuple[Point, ItemLosses]:
         """Return how far to go, and what share of each item is lost there."""
-        number = self.beliefs.order.size
-        place = min(n for n, point in enumerate(self.points) if point.kept.size == number)
+        place = self._best(0.0)
         for _ in range(TUNING.questions):
             self._ask_users(place)
             place = self._best(0.0)
