@@ -36,8 +36,8 @@ from headcount.views.protocol import Population
 FOUND_AT = 6.6
 # In the second round users have fewer items left, so that each weighs more.
 SECOND_ROUND = 0.6
-# A rationed release is the more work, and of a few hundred users it promised up to 1.5 times what it
-# then gave, so it must promise this much more.
+# A rationed release is the more work, and of a few hundred users it promised up to 1.5 times what
+# it then gave, so it must promise this much more.
 MUST_EXCEED = 1.3
 
 

@@ -107,7 +107,7 @@ class Curve:
         grown = np.minimum(loads[:, None] / start, 1e9) ** power
         self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
         if guessed is not None:
-            # Where about as much is lost as is put up with; nowhere, if the guess is that nobody is.
+            # Where about as much is lost as is put up with, or nowhere.
             least = TUNING.forecast_loss
             where = loads[guessed >= least].min(initial=starts[-1])
             reached = start * (2 * power * least) ** (1 / power)
