@@ -100,10 +100,10 @@ def test_twice_the_ration(method, seed, on_engine, monkeypatch):
 
 @on_seeds
 def test_nothing_is_charged_before_the_counts(seed, on_engine, monkeypatch):
-    """Then these have all of ρ, which is 1.6 times as much."""
+    """Then these have all of ρ, which is 1.3 times as much."""
     settle = PrivacyFilter.settle
     monkeypatch.setattr(PrivacyFilter, "settle", lambda self, cost: settle(self, cost * 0))
-    more = Canaries(2 * NUMBER, each=3, others=12)
+    more = Canaries(4 * NUMBER, each=3, others=12)
     scores = scores_of_counts(
         on_engine("duckdb", more.events()), "rationed", more, unsafe_seed=seed
     )
