@@ -94,7 +94,7 @@ def test_half_the_noise_in_counts(method, seed, on_engine, half_the_noise):
 @pytest.mark.parametrize("method", ["rationed", "auto"])
 def test_twice_the_ration(method, seed, on_engine, monkeypatch):
     monkeypatch.setattr(population, "RATION", 2 * RATION)
-    scores = scores_of_counts(on_engine("duckdb", CANARIES.events()), method, unsafe_seed=seed)
+    scores = scores_of_counts(on_engine("duckdb", MORE.events()), method, MORE, unsafe_seed=seed)
     assert said(f"{method}, twice the ration", rho_at_least(*scores, CLAIM), CLAIM) > CLAIM
 
 
