@@ -6,6 +6,8 @@ from pathlib import Path
 
 from experiments.matched import GENERATION, generate
 from experiments.paper_sets import PAPER_SETS, PaperSet
+from experiments.shapes import GENERATION as SHAPED
+from experiments.shapes import SHAPES
 from headcount.errors import SourceError
 from headcount.evaluation.dataset import Dataset, read_dataset
 
@@ -50,6 +52,11 @@ def sources(files: Mapping[str, Path], data: Path | None, *, quick: bool) -> lis
         if not quick or path.stat().st_size <= QUICK_LARGEST:
             found.append(_parquet(path))
     return found
+
+
+def shapes() -> list[Source]:
+    """Return the generated shapes."""
+    return [Source(name, "generated", f"shape {SHAPED}", make) for name, make in SHAPES.items()]
 
 
 def _real(row: PaperSet, path: Path) -> Source:

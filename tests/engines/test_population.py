@@ -22,6 +22,9 @@ NAMES += ["item_number_", "Users", "cost", "counted"]
 NAMES += ["place"]
 
 
+# Of the last a user loses less than nothing.
+FEATURES = [np.array([0, 1, 1, 0]), np.array([1, 0, -2, -3])]
+
 # With it alone a user has spent so much that 2⁶⁰ // that is 999,999, a hair below 1000².
 A_SHARE_OF_999 = GRID**2 * RATION // 10**6 + 1
 
@@ -41,14 +44,14 @@ def answers(name, source=None, **request):
         weights = population.weights(2**14, 6, 2**16 + 2**15).tolist()
         population.found([0, 1, 3, 4])
         costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
-        among = np.array([False, True, True, False])
         return (
             list(zip(top.items[name].to_pylist(), top.counts.to_pylist(), strict=True)),
             weights,
             population.found_names()[name].to_pylist(),
             population.sizes([1, 2, 4]),
             population.clipped_sums(costs).tolist(),
-            population.lost(costs, among, 900),
+            population.lost(costs, FEATURES, [900, 40]),
+            population.losers(costs, FEATURES[0], [1, 500, 1000, 2000]),
         )
 
 
@@ -65,15 +68,17 @@ def test_what_an_engine_answers_to_bounds_is_what_plain_python_does():
     found = [sorted(weights)[place] for place in (0, 1, 3, 4)]
     plain.found([plain.asked.index(item) for item in found])
     costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
-    among = np.array([False, True, True, False])
-    assert plain.lost(costs, among, 900) < plain.lost(costs, among, 10**9)
+    clipped, whole = (plain.lost(costs, FEATURES, most) for most in ([900, 40], [10**9] * 2))
+    assert clipped[0] < whole[0]
+    assert clipped[1] > whole[1]
     assert answers("what") == (
         top,
         [weights[item] for item in sorted(weights)],
         found,
         plain.sizes([1, 2, 4]),
         plain.clipped_sums(costs).tolist(),
-        plain.lost(costs, among, 900),
+        clipped,
+        plain.losers(costs, FEATURES[0], [1, 500, 1000, 2000]),
     )
 
 
@@ -144,9 +149,12 @@ def test_an_engine_answers_like_plain_python(pairs, costs, most, data):
         if not plain.names:
             return
         costs = np.array(costs[: len(plain.names)], dtype=np.int64)
-        among = np.arange(costs.size) % 2 == 0
+        features = [np.arange(costs.size) % 2, 3 - np.arange(costs.size)]
         assert engine.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
-        assert engine.lost(costs, among, most) == plain.lost(costs, among, most)
+        asked = costs, features, [most, 2 * most]
+        assert engine.lost(*asked) == plain.lost(*asked)
+        asked = costs, features[0], [1, 2, 100, GRID]
+        assert engine.losers(*asked) == plain.losers(*asked)
 
 
 def test_the_highest_counts_are_those_of_a_plain_count():

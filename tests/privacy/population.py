@@ -55,8 +55,18 @@ class PlainPopulation:
             sums[places] += share
         return sums
 
-    def lost(self, costs, among, most: int) -> int:
-        return sum(
-            min((GRID - share) * sum(bool(among[place]) for place in places), most)
+    def losers(self, costs, weights, at_least: Sequence[int]) -> list[int]:
+        lost = [
+            (GRID - share) * sum(int(weights[place]) for place in places)
             for share, places in self.shares(costs)
-        )
+        ]
+        return [sum(each >= bound for each in lost) for bound in at_least]
+
+    def lost(self, costs, features, most: Sequence[int]) -> list[int]:
+        return [
+            sum(
+                max(-m, min(m, (GRID - share) * sum(int(each[place]) for place in places)))
+                for share, places in self.shares(costs)
+            )
+            for each, m in zip(features, most, strict=True)
+        ]

@@ -19,9 +19,10 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.pcr import private_count_release as pcr
 from headcount.privacy.mechanisms.pcr.look import counts_at_ranks
 from headcount.privacy.mechanisms.pcr.settings import Settings
-from headcount.privacy.mechanisms.rationed import rationed_release as rationed
-from headcount.privacy.mechanisms.rationed.beliefs import Sizes
-from headcount.privacy.mechanisms.rationed.rationed_release import UNIT, PaidQueries
+from headcount.privacy.mechanisms.rationed import queries as rationed
+from headcount.privacy.mechanisms.rationed.losses import Losers
+from headcount.privacy.mechanisms.rationed.queries import UNIT, PaidQueries
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import GRID
 from tests.privacy.audit import (
@@ -319,36 +320,68 @@ def test_sizes():
 
 
 class Remembering(PlainPopulation):
-    """Works out once what is lost, and how much of it one user may weigh."""
+    """Works out once who loses how much."""
 
-    most = answer = None
+    answer = None
 
-    def lost(self, costs, among, most):
-        if self.answer is None:
-            self.most, self.answer = most, super().lost(costs, among, most)
+    def losers(self, *asked):
+        self.answer = self.answer or super().losers(*asked)
+        return self.answer
+
+    def lost(self, *asked):
+        self.answer = self.answer or super().lost(*asked)
         return self.answer
 
 
-def losses_told_apart(noise=SeededEntropy):
-    """The user loses more than what one user may weigh in the answer."""
-    beliefs = SimpleNamespace(order=np.arange(4), estimates=np.full(4, 20.0))
-    sigmas = np.full(4, LEAST)
-    sides = []
+def exceeded():
+    """Neighbours: one more user who exceeds the ration, and what items then cost."""
     for crowd in (CROWD, {**CROWD, "u": "abcd"}):
-        sides.append(Remembering((user, item) for user, items in crowd.items() for item in items))
-        sides[-1].names = list("abcd")
+        side = Remembering((user, item) for user, items in crowd.items() for item in items)
+        side.names = list("abcd")
+        yield side
+
+
+COSTS = rationed.costs_of(np.full(4, LEAST), RHO)
+
+
+def losers_told_apart(noise=SeededEntropy):
+    def runs(population, entropy):
+        asked = [asking(population, entropy) for _ in range(SINGLE_RUNS)]
+        weights = np.ones(4, dtype=np.int64)
+        return np.array([each.losers(COSTS, weights, 1.0, RHO).users for each in asked])
+
+    def score(users, here, there):
+        one, two = (-np.diff([*side.answer, 0]) for side in (here, there))
+        assert np.abs(one - two).sum() == 1
+        return gaussian_score(users, one, two, math.sqrt(1 / (2 * RHO))).sum(axis=1)
+
+    return told_apart(runs, *exceeded(), score, noise)
+
+
+def test_losers():
+    assert len(Losers.BOUNDS) > 30
+    assert losers_told_apart() <= BUDGET.epsilon
+    assert losers_told_apart(HalfTheNoise) > BUDGET.epsilon
+
+
+# The user loses more of each feature than one user may weigh in the answer.
+MOST = [100, 50, 70]
+
+
+def losses_told_apart(noise=SeededEntropy):
+    features = [np.full(4, value) for value in (1, -1, 2)]
 
     def runs(population, entropy):
         asked = [asking(population, entropy) for _ in range(SINGLE_RUNS)]
-        some = np.arange(4), np.array([3])
-        return np.array([each.lost(beliefs, sigmas, *some, RHO, RHO) for each in asked])
+        return np.array([each.lost(COSTS, features, MOST, RHO)[0] for each in asked])
 
-    def score(shares, here, there):
-        assert abs(here.answer - there.answer) == here.most
-        noisy, sigma = shares * 20 * GRID, here.most * math.sqrt(1 / (2 * RHO))
-        return gaussian_score(noisy, here.answer, there.answer, sigma)
+    def score(sums, here, there):
+        one, two = (np.array(side.answer) for side in (here, there))
+        assert np.abs(one - two).tolist() == MOST
+        sigma = math.sqrt(sum(most**2 for most in MOST) / (2 * RHO))
+        return gaussian_score(sums, one, two, sigma).sum(axis=1)
 
-    return told_apart(runs, *sides, score, noise)
+    return told_apart(runs, *exceeded(), score, noise)
 
 
 def test_losses():

@@ -11,15 +11,10 @@ from scipy import stats
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.mechanisms.rationed import rationed_release as rationed
-from headcount.privacy.mechanisms.rationed.beliefs import Sizes
-from headcount.privacy.mechanisms.rationed.rationed_release import (
-    LOOKED_AT,
-    MOST_ITEMS,
-    UNIT,
-    rationed_release,
-    thresholds,
-)
+from headcount.privacy.mechanisms.rationed import queries as rationed
+from headcount.privacy.mechanisms.rationed.queries import LOOKED_AT, MOST_ITEMS, UNIT, thresholds
+from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.population import PlainPopulation
 

@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.mechanisms.rationed import rationed_release as rationed
-from headcount.privacy.mechanisms.rationed.beliefs import Sizes
-from headcount.privacy.mechanisms.rationed.rationed_release import (
-    MOST_ITEMS,
-    UNIT,
-    costs_of,
-    rationed_release,
-    thresholds,
-)
+from headcount.privacy.mechanisms.rationed import queries as rationed
+from headcount.privacy.mechanisms.rationed.losses import Losers
+from headcount.privacy.mechanisms.rationed.queries import MOST_ITEMS, UNIT, costs_of, thresholds
+from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import GRID, RATION
 from tests.privacy.population import PlainPopulation
@@ -119,12 +116,43 @@ def test_costs_that_could_not_be_added_up_are_refused():
         costs_of(dear, Fraction(1, 2) * Fraction(1 + 1e-12) ** -2)
 
 
-@given(crowds, someone, st.sets(st.sampled_from(ITEMS)), st.integers(1, 8 * GRID), rhos)
-def test_what_a_user_loses_is_clipped(crowd, user, among, most, rho):
-    costs = costs_of(np.full(8, 1.1 * rationed.sigma_for(rho)), rho)
-    marked = np.isin(np.arange(8), list(among))
-    one, two = (side.lost(costs, marked, most) for side in neighbours(crowd, user, ITEMS))
-    assert 0 <= two - one <= most
+weights = st.lists(st.integers(0, 2**8), min_size=8, max_size=8)
+values = st.lists(st.integers(-(2**10), 2**10), min_size=8, max_size=8)
+
+
+def exceeding(rho):
+    """Costs at which two items are too many."""
+    return costs_of(np.full(8, 1.1 * rationed.sigma_for(rho)), rho)
+
+
+@given(crowds, someone, weights, rhos)
+@example([set(ITEMS)] * 3, set(ITEMS), [2**8] * 8, Fraction(1))
+def test_a_user_is_in_one_bin_of_losers(crowd, user, each, rho):
+    log = []
+    for side in neighbours(crowd, user, ITEMS):
+        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
+        asking.losers(exceeding(rho), np.array(each), 1.0, rho)
+    one, two = (np.array(seen) for _, (seen, _), _ in log)
+    assert np.abs(two - one).sum() == (
+        1 if len(user) > 1 and sum(each[item] for item in user) else 0
+    )
+    assert Losers.BOUNDS[0] == 1
+    sigma = Fraction(log[0][1][1])
+    assert 1 / (2 * sigma**2) <= rho
+
+
+@given(crowds, someone, values, values, st.integers(1, 2**20), st.integers(1, 2**20), rhos)
+@example([set(ITEMS)], set(ITEMS), [2**10] * 8, [-(2**10)] * 8, 1, 5, Fraction(1))
+def test_what_a_user_loses_of_a_feature_is_clipped(crowd, user, one, two, first, second, rho):
+    """Each by its own bound, on either side of 0, and the noise is for all of them together."""
+    log = []
+    for side in neighbours(crowd, user, ITEMS):
+        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
+        asking.lost(exceeding(rho), [np.array(one), np.array(two)], [first, second], rho)
+    before, after = (np.array(seen) for _, (seen, _), _ in log)
+    assert np.all(np.abs(after - before) <= [first, second])
+    moved = sum(Fraction(int(move)) ** 2 for move in after - before)
+    assert moved / (2 * Fraction(log[0][1][1]) ** 2) <= rho
 
 
 class Spy:
@@ -166,11 +194,12 @@ class NoisePeek(SeededEntropy):
 
 
 def many_users():
-    """Items that fall off as a power, and one user who has them all."""
+    """Items that fall off as a power, one user who has the first of them all, and rare ones."""
     generator = np.random.default_rng(5)
     for user in range(4000):
         for item in set((30 * generator.random(3) ** 3).astype(int).tolist()):
             yield user, item
+        yield user, 100 + int(1000 * generator.random())
     yield from (("all", item) for item in range(30))
 
 
@@ -183,9 +212,10 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(rho, r
     run = rationed_release(spy, r, budget, NoisePeek(3, spy.log), privacy_filter=spy.filter)
     assert (run.positions.size > 0) == (r == 0.1)
     asked = [name for name, *_ in spy.log if name not in ("reserve", "settle", "noise", "found")]
-    assert asked[:5] == ["sizes", "weights", "sizes", "weights", "clipped_sums"]
-    assert asked[-1] == "clipped_sums"
-    assert set(asked[5:-1]) <= {"lost"}
+    discovered = asked[: asked.index("clipped_sums")]
+    assert discovered == ["sizes", "weights", "sizes", "weights"]
+    losses = [*["losers"] * TUNING.questions, "lost"]
+    assert asked[len(discovered) :] == ["clipped_sums", *losses, "clipped_sums"]
     spent, open_step = Cost(), None
     for place, (name, what, *_) in enumerate(spy.log):
         if name == "reserve":
@@ -196,13 +226,15 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(rho, r
             spent, open_step = spent + what, None
         else:
             assert open_step is not None
-        if name in ("sizes", "weights", "lost"):
+        if name in ("sizes", "weights", "losers", "lost"):
             noise_sigma = spy.log[place + 1][1][1]
-            sensitivity = {"sizes": 1, "weights": UNIT, "lost": what[-1]}[name]
-            assert Fraction(sensitivity) ** 2 / (2 * Fraction(noise_sigma) ** 2) <= open_step.rho
+            moves = {"weights": [UNIT], "lost": what[-1]}.get(name, [1])
+            squared = sum(Fraction(move) ** 2 for move in moves)
+            assert squared / (2 * Fraction(noise_sigma) ** 2) <= open_step.rho
             assert (open_step.delta > 0) == (name == "weights")
         if name == "weights":
             unit, most_items, looked_at = what
+            assert open_step.delta == total.delta / 2
             assert unit == UNIT
             assert most_items <= MOST_ITEMS
             assert looked_at >= 1
@@ -226,8 +258,18 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(rho, r
 
 
 def test_nothing_is_found_in_an_empty_table_and_discovery_is_charged():
+    """The second round is left out: by noisy sizes nobody has an item left."""
     budget = Budget(rho=1.0)
     run = rationed_release(PlainPopulation([]), 0.1, budget, SeededEntropy(1))
     assert run.positions.size == 0
-    assert run.spent.delta == budget.delta_selection
-    assert run.spent.rho > Fraction(28, 100) * budget.rho_for_filter * Fraction(99, 100)
+    assert run.spent.delta == budget.delta_selection / 2
+    share = TUNING.first_round + 2 * TUNING.sizes
+    assert run.spent.rho > share * budget.rho_for_filter * Fraction(99, 100)
+
+
+def test_a_user_is_asked_no_more_often_than_twelve_times():
+    """Each question is a pass over the pairs."""
+    spy = Spy(PlainPopulation(many_users()), PrivacyFilter(Budget(rho=2.0).for_filter))
+    rationed_release(spy, 0.1, Budget(rho=2.0), SeededEntropy(3), privacy_filter=spy.filter)
+    asked = [name for name, *_ in spy.log if name not in ("reserve", "settle", "found")]
+    assert len(asked) <= 12

@@ -1,4 +1,7 @@
-"""What is chosen from noisy answers: how far to go, and how much noise where all of it fits."""
+"""What is chosen from noisy answers: how far to go, how much noise, and what is put back."""
+
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,48 +10,147 @@ from hypothesis import strategies as st
 
 from headcount.privacy.mechanisms.pcr.look import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.beliefs import (
-    NO_LOSSES,
     Beliefs,
+    Expected,
     Found,
-    Losses,
-    Sizes,
     _ratio_along,
-    furthest,
+    coarse_noise,
 )
+from headcount.privacy.mechanisms.rationed.forecast import (
+    countable,
+    lost,
+    ranks_up_to,
+    second_share,
+)
+from headcount.privacy.mechanisms.rationed.losses import FINE, GRID, ONE, Curve, Fit, Losers, pooled
+from headcount.privacy.mechanisms.rationed.path import path, released, within_target
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
 
 
-@given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=50), st.floats(1e-3, 1e3))
-def test_where_all_fits_a_user_with_everything_takes_the_whole_ration(sigmas, ration):
-    sigmas = np.array(sigmas)
-    fitted = Beliefs.fitted(sigmas, ration)
-    taken = (1 / (2 * fitted**2)).sum()
-    assert taken < ration
-    assert taken == pytest.approx(ration, rel=1e-6)
-    assert np.allclose(fitted / sigmas, (fitted / sigmas)[0])
-    assert Beliefs.all_fit(sigmas, ration) == ((1 / (2 * sigmas**2)).sum() < ration)
+def believed(estimates):
+    counts = np.array(estimates, dtype=np.float64)
+    expected = Expected(counts, np.full(counts.size, 0.02), np.full(counts.size, 0.02))
+    return Beliefs(counts, expected, np.zeros(counts.size), np.argsort(-counts, kind="stable"))
 
 
-OPTIONS = [10, 20, 40, 80, 160]
+@given(st.lists(st.floats(1.0, 1e6), min_size=1, max_size=50), st.floats(1e-3, 1e3))
+def test_the_path_leads_from_few_items_to_all_of_them_and_to_the_least_noise(estimates, least):
+    points = path(believed(estimates), 0.1, least)
+    loads = [point.load for point in points]
+    assert loads == sorted(loads)
+    assert points[-1].kept.size == len(estimates)
+    assert np.all(points[-1].sigmas == least)
+    assert all(np.all(point.sigmas >= least) for point in points)
 
 
-@given(st.sampled_from([0.5, 1.0, 2.0, 4.0]), st.floats(0.06, 0.5))
-def test_a_loss_that_is_a_power_is_followed_to_where_it_is_put_up_with(power, whole):
-    asked = [(number, whole * (number / 160) ** power) for number in (160, 40, 80)]
-    number, lost = furthest(asked, OPTIONS, 0.05)
-    expected = max(10, 160 * (0.05 / whole) ** (1 / power))
-    assert number == pytest.approx(expected, abs=1)
-    assert lost == 0.05
+@given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=60))
+def test_as_many_are_released_as_keep_the_share_within_the_target(errors):
+    errors = np.array(errors)
+    out = released(errors, 0.1)
+    chances = np.sort(within_target(errors, 0.1))[::-1]
+    assert out.size == 0 or chances[: out.size].mean() >= TUNING.within - 1e-9
+    assert out.size == errors.size or chances[: out.size + 1].mean() < TUNING.within
+    left = np.setdiff1d(np.arange(errors.size), out)
+    assert not left.size or not out.size or errors[out].max() <= errors[left].min()
 
 
-def test_without_a_loss_all_items_are_counted():
-    assert furthest([(160, -0.03)], OPTIONS, 0.05) == (160, 0.0)
-    assert furthest([(160, 0.02)], OPTIONS, 0.05) == (160, pytest.approx(0.02))
+def histogram(users, sigma=1.0, mass=1000.0):
+    """Users who lose so many rarest items each, in the bins, without noise."""
+    bins = np.zeros(len(Losers.BOUNDS))
+    for items, number in users.items():
+        bins[int(math.log2(items * GRID * FINE))] += number
+    return Losers(bins, sigma, mass * FINE)
 
 
-def test_one_answer_does_not_decide_against_the_others():
-    fair = [(160, 0.2), (40, 0.01), (80, 0.05)]
-    with_an_odd_one = [*fair, (20, 0.06)]
-    assert furthest(with_an_odd_one, OPTIONS, 0.05)[0] > 40
+def test_what_is_lost_is_added_up():
+    """And a little for those beyond, of whom nothing is seen."""
+    loss, error = histogram({1: 2000, 8: 1000}, mass=1e5).loss()
+    assert loss == pytest.approx((2000 + 8000) / math.log(2) / 1e5, rel=0.001)
+    assert error == pytest.approx(TUNING.misfit * loss, rel=0.01)
+
+
+def test_users_who_do_not_stand_out_are_allowed_for():
+    """Two at a distance are lost in the noise; with ten of them the answer follows."""
+    seen = histogram({1: 50, 2**10: 2})
+    assert seen.top == ONE
+    assert seen.loss()[0] < 0.2
+    assert histogram({1: 50, 2**10: 10}).loss()[0] > 10
+
+
+def test_the_clip_follows_those_who_lose_the_most():
+    assert histogram({1: 1000}).clip(3) <= 2 * GRID * FINE
+    assert histogram({1: 1000, 64: 500}).clip(3) >= 32 * GRID * FINE
+    assert histogram({1: 1000, 64: 500}).clipped(GRID * FINE) > 10
+
+
+@pytest.mark.parametrize("power", [1.5, 3.0])
+def test_a_loss_is_followed_along_the_path(power):
+    loads = np.geomspace(1, 1000, 40)
+    true = -np.expm1(-np.log1p((loads / 200) ** power) / (2 * power))
+    curve = Curve(loads)
+    for place in (39, 20, 25):
+        curve.learn(place, float(true[place]), 0.002)
+    means, errors = curve.expected()
+    assert abs(means[25] - true[25]) < 0.01
+    assert abs(means[28] - true[28]) < 0.02
+    assert errors[25] < 0.01
+
+
+def test_a_guess_is_where_the_search_begins_and_answers_outweigh_it():
+    loads = np.geomspace(1, 1e4, 50)
+    nobody, early = np.zeros(50), np.where(loads < 10, 0.0, 0.5)
+    assert Curve(loads, nobody).expected()[0][-1] < 0.01
+    curve = Curve(loads, early)
+    assert curve.expected()[0][20] > 0.1
+    for _ in range(4):
+        curve.learn(40, 0.0, 1e-3)
+    assert curve.expected()[0][20] < 0.01
+
+
+def test_without_a_loss_none_is_expected():
+    curve = Curve(np.geomspace(1, 1000, 10))
+    for _ in range(4):
+        curve.learn(9, 0.0, 1e-3)
+    means, errors = curve.expected()
+    assert means[9] < 1e-3
+    assert errors[9] < 1e-3
+
+
+def test_losses_that_follow_features_are_found():
+    """Σ h·ℓ·f for each feature gives back the coefficients of ℓ."""
+    generator = np.random.default_rng(2)
+    rows = np.array([np.ones(500), generator.normal(size=500), generator.normal(size=500)])
+    estimates, true = generator.uniform(100, 1000, 500), np.array([0.04, -0.01, 0.02])
+    weighted = np.rint(FINE * rows * 100 / estimates).astype(np.int64)
+    answers = GRID * (weighted * estimates) @ (true @ rows)
+    fit = Fit.of(rows, weighted, estimates, answers, sigma=1.0)
+    assert fit.coefficients == pytest.approx(true, abs=1e-5)
+    slopes = pooled([(0, fit)], np.array([0.04]))
+    assert slopes.means == pytest.approx(true[1:] / 0.04, rel=1e-3)
+
+
+def test_where_nothing_was_asked_losses_are_as_believed():
+    slopes = pooled([], np.array([0.04]))
+    assert slopes.means == pytest.approx([0.0, TUNING.lean])
+
+
+@given(st.floats(0.0, 0.5), st.floats(1e-4, 0.1), st.floats(0.0, 0.2))
+def test_what_is_put_back_for_heavy_users_is_right_on_average(spread, error, lean):
+    """Counts drawn from the very model have the variance that is stated."""
+    generator = np.random.default_rng(3)
+    number, own = 20_000, 0.01
+    expected = Expected(np.ones(number), np.full(number, own), np.full(number, spread**2))
+    theta = spread * generator.normal(size=number)
+    x = 0.1 * generator.normal(size=number) + theta
+    lost = lean * theta / spread if spread else 0.0
+    off = x - lost + math.sqrt(error) * generator.normal(size=number)
+    errors = np.full(number, error)
+    tau = math.sqrt(spread**2)
+    known = (tau - lean) / (own + (tau - lean) ** 2 + error) * off
+    guess = (1 - expected.pull(errors)) * (off + lean * known)
+    stated = expected.variance(errors, lean).mean()
+    assert np.mean((guess - x) ** 2) == pytest.approx(stated, rel=0.1)
 
 
 def test_noise_alone_makes_up_no_users():
@@ -77,32 +179,43 @@ def test_where_nothing_is_known_of_users_nobody_exceeds_the_coarse_ration(weight
     found = Found()
     found.add(np.array(weights), 1.0, few_users(100.0))
     assert not found.known
-    noise = Beliefs.coarse_noise(found, found.rough_counts(), (2 * rho) ** -0.5)
-    assert Beliefs.all_fit(noise, rho)
-
-
-def test_of_popular_items_less_is_put_back():
-    """In proportion to the count, up to the popular ones; nothing where nobody can exceed."""
-    losses = Losses(rare=0.05, popular=0.01, most=np.array([0]))
-    lost, unsure = losses.of(np.array([2000.0, 1000.0, 500.0, 1e-9]), popular=1000.0)
-    assert lost == pytest.approx([0.01, 0.01, 0.025, 0.04])
-    assert np.all(np.diff(unsure[1:]) > 0)
-    none, sure = NO_LOSSES.of(np.array([5.0]), popular=1.0)
-    assert (none, sure) == (0, 0)
-
-
-def test_popular_items_have_half_as_many_users_as_the_first():
-    beliefs = Beliefs(np.array([30.0, 100.0, 50.0, 49.0]), np.ones(4), np.array([1, 2, 3, 0]))
-    assert beliefs.popular(beliefs.order).tolist() == [1, 2]
+    noise = coarse_noise(found, found.rough_counts(), (2 * rho) ** -0.5)
+    assert (1 / (2 * noise**2)).sum() < rho
 
 
 def test_counts_per_weight_follow_the_most_popular_items():
     """Those are unlike the others, of which there are many more."""
     weights = np.linspace(10_000, 100, 5120)
     counts = weights * np.where(np.arange(5120) < 80, 2.0, 4.0)
-    ratios = _ratio_along(counts, weights)
+    ratios, unsure = _ratio_along(counts, weights, np.full(5120, 100.0))
     assert ratios[:20] == pytest.approx(2.0)
     assert ratios[1000:] == pytest.approx(4.0)
+    assert np.all(unsure > 0)
+
+
+ONE_EACH = Sizes([10**6, *[0] * (len(Sizes.BOUNDS) - 1)], sigma=10.0)
+NOBODY = Sizes([0] * len(Sizes.BOUNDS), sigma=10.0)
+
+
+def test_a_second_round_is_paid_for_only_if_somebody_has_items_left():
+    weights = 1e4 / np.arange(1, 101)
+    assert second_share(weights, ONE_EACH, NOBODY, 1.0, 0.1) == 0
+    assert second_share(weights, ONE_EACH, ONE_EACH, 1.0, 0.1) == TUNING.second_rounds[-1]
+
+
+def test_where_a_ration_counts_no_more_the_second_round_gets_little():
+    heavy = Sizes([2000 * (bound == 1024) for bound in Sizes.BOUNDS], sigma=10.0)
+    weights = np.linspace(60, 20, 1000)
+    assert second_share(weights, heavy, heavy, 0.1, 0.1) == min(TUNING.second_rounds)
+    assert isinstance(min(TUNING.second_rounds), Fraction)
+
+
+def test_one_item_each_is_counted_as_far_as_noise_allows():
+    ranks = ranks_up_to(10**5)
+    counts = 1e5 / ranks
+    assert countable(ranks, counts, ONE_EACH, 0.5, 0.1) == pytest.approx(10**4, rel=0.05)
+    assert countable(ranks, counts, NOBODY, 0.5, 0.1) == 0
+    assert lost(np.array([1.0, 1e6, 4e6]), ONE_EACH) == pytest.approx([0, 0, 0.5])
 
 
 @given(st.floats(-40, 40), st.floats(0.1, 1e3))

@@ -67,6 +67,12 @@ class Dataset:
         edges = np.searchsorted(self.users, np.arange(self.number_of_users + 1, dtype=np.int32))
         return np.diff(edges)
 
+    @cached_property
+    def heaviness(self) -> NDArray[np.float64]:
+        """How many items the users of each item have, on average."""
+        sums = np.bincount(self.items, self.items_per_user[self.users], self.number_of_items)
+        return sums / np.maximum(self.counts, 1)
+
     @property
     def max_items_per_user(self) -> int:
         """What the user with the most items has."""

@@ -54,10 +54,18 @@ class ArrayPopulation:
         sums = _sums(self._places, self._shares(costs)[self._known.users], costs.size)
         return np.where(costs > 0, sums, 0)
 
-    def lost(self, costs: Integers, among: NDArray[np.bool_], max_loss: int) -> int:
-        """Return the sum over users of what they do not count for, at most ``max_loss`` each."""
-        items = self._per_user((among & (costs > 0)).astype(np.int64))
-        return int(np.minimum((GRID - self._shares(costs)) * items, max_loss).sum())
+    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+        """Return how many users lose at least so much."""
+        lost = self._lost(costs, weights)
+        return [int(np.count_nonzero(lost >= bound)) for bound in at_least]
+
+    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+        """Return what users lose of each feature, at most so much of one user."""
+        pairs = zip(features, most, strict=True)
+        return [int(np.clip(self._lost(costs, each), -m, m).sum()) for each, m in pairs]
+
+    def _lost(self, costs: Integers, values: Integers) -> Integers:
+        return (GRID - self._shares(costs)) * self._per_user(np.where(costs > 0, values, 0))
 
     def _shares(self, costs: Integers) -> Integers:
         spent = self._per_user(costs)

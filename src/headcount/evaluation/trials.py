@@ -33,6 +33,8 @@ class TrialOutcome:
         within: how many of their counts are within the relative error of the truth.
         covered: how many of them have the truth in their interval, where they have intervals.
         bias: the mean of (noisy − true)/true, 0 if nothing came out.
+        light: the same of the fifth of items whose users have the fewest items on average.
+        heavy: and of the fifth whose users have the most.
     """
 
     method: str
@@ -42,6 +44,8 @@ class TrialOutcome:
     within: int
     covered: int
     bias: float
+    light: float = 0.0
+    heavy: float = 0.0
 
     def to_dict(self) -> dict[str, str | float]:
         """Return it as plain values."""
@@ -88,6 +92,8 @@ def _outcome(
 ) -> TrialOutcome:
     truth = dataset.counts[released.items]
     errors = (released.counts - truth) / truth
+    by_users = np.argsort(dataset.heaviness[released.items], kind="stable")
+    fifth = by_users.size // 5
     sigmas = released.sigma if released.errors is None else released.errors
     return TrialOutcome(
         method=name,
@@ -97,4 +103,6 @@ def _outcome(
         within=int(np.count_nonzero(np.abs(errors) <= target.r)),
         covered=int(np.count_nonzero(np.abs(errors * truth) <= Z * sigmas)),
         bias=float(errors.mean()) if errors.size else 0.0,
+        light=float(errors[by_users[:fifth]].mean()) if fifth else 0.0,
+        heavy=float(errors[by_users[-fifth:]].mean()) if fifth else 0.0,
     )

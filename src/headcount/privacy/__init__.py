@@ -20,8 +20,12 @@ Read it in this order, with the paper beside it:
         vetted_release         the run, if the number of users is known
         measuring, forecast    how precisely what was named is measured; what to expect
     mechanisms/rationed/       rationed release                             rationed.md
+        queries                its questions, each paid for before it is asked
         rationed_release       the run, under the filter
-        beliefs                what its noisy answers say, free of cost
+        sizes, beliefs, losses what its noisy answers say, free of cost
+        forecast, path         how much to spend on finding, how far to go in counting
+        estimates              counts from all that was released
+        tuning                 every number that was chosen by measuring
     mechanisms/threshold/      for a known contribution bound               threshold.md
     mechanisms/auto/           which of pcr and rationed promises more      look.md
 

@@ -54,8 +54,7 @@ class EnginePopulation:
         self._leave_out_found()
         n = self._sizes["items"]
         each = {f"bound{bound}": _as_number(n >= bound).sum() for bound in at_least}
-        row = self._passes.run(self._sizes.aggregate(**each), 1).to_pylist()[0]
-        return [int(row[name] or 0) for name in each]
+        return self._numbers(self._sizes.aggregate(**each))
 
     def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
@@ -103,18 +102,41 @@ class EnginePopulation:
         result[to_numpy(answer["place"])] = to_numpy(answer["total"])
         return result
 
-    def lost(self, costs: Integers, among: NDArray[np.bool_], max_loss: int) -> int:
-        """Return the sum over users of what they do not count for, at most ``max_loss`` each."""
+    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+        """How many users lose at least so much, for each bound."""
+        lost = self._lost(costs, [weights])
+        each = {
+            f"bound{bound}": _as_number(lost["lost0"] >= _whole(bound)).sum() for bound in at_least
+        }
+        return self._numbers(lost.aggregate(**each))
+
+    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+        """Return the sums over users of what they lose, between −m and m of one user."""
         import ibis
 
-        pairs = self._priced({"cost": costs, "counted": among.astype(np.int64)})
+        lost = self._lost(costs, features)
+        sums = {}
+        for number, m in enumerate(most):
+            clipped = ibis.greatest(ibis.least(lost[f"lost{number}"], _whole(m)), _whole(-m))
+            sums[f"sum{number}"] = clipped.sum().cast("int64")
+        return self._numbers(lost.aggregate(**sums))
+
+    def _lost(self, costs: Integers, values: Sequence[Integers]) -> Expression:
+        """Return what each user loses of some values of items."""
+        named = {f"value{number}": each for number, each in enumerate(values)}
+        pairs = self._priced({"cost": costs, **named})
         each = pairs.group_by("user_number").agg(
-            spent=pairs["cost"].sum().cast("int64"), items=pairs["counted"].sum().cast("int64")
+            spent=pairs["cost"].sum().cast("int64"),
+            **{name: pairs[name].sum().cast("int64") for name in named},
         )
-        each = each.select(lost=(_whole(GRID) - self._share(each["spent"])) * each["items"])
-        lost = ibis.least(each["lost"], _whole(max_loss))
-        total = each.aggregate(total=lost.sum().cast("int64"))
-        return int(self._passes.run(total, 1)["total"].to_pylist()[0] or 0)
+        without = _whole(GRID) - self._share(each["spent"])
+        return each.select(
+            **{f"lost{number}": without * each[name] for number, name in enumerate(named)}
+        )
+
+    def _numbers(self, row: Expression) -> list[int]:
+        """Return the numbers of a table of one row; where nobody is, there are NULLs."""
+        return [int(number or 0) for number in self._passes.run(row, 1).to_pylist()[0].values()]
 
     def _leave_out_found(self) -> None:
         import ibis

@@ -43,10 +43,18 @@ class Population(Protocol):
         2⁶³, so C must be added in whole numbers of 64 bits, not in floating point.
         """
 
-    def lost(self, costs: Integers, among: NDArray[np.bool_], max_loss: int) -> int:
-        """Return the sum over users of (GRID − a)·t, at most ``max_loss`` each.
+    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+        """How many users lose at least so much, for each bound.
 
-        a is as in `clipped_sums`, and t counts the user's items ``among`` those of some cost.
+        A user loses (GRID − a)·Σ weight over their items of some cost, with a as in
+        `clipped_sums`. Weights are not negative.
+        """
+
+    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+        """For each feature, the sum over users of what they lose of it.
+
+        That is (GRID − a)·Σ feature over the user's items of some cost, with a as in
+        `clipped_sums`, and between −m and m of one user, m being the feature's ``most``.
         """
 
 

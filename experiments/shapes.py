@@ -1,0 +1,77 @@
+"""Generated sets of a simple shape, each of which once was, or could be, a mechanism's undoing."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.evaluation.dataset import Dataset
+
+#: Raised when a shape changes, so that results of the one before are not mixed in.
+GENERATION = 1
+
+Codes = NDArray[np.int64]
+
+
+def _drawn(rng: np.random.Generator, items: int, power: float, size: int) -> Codes:
+    """Draw items whose popularity falls as a power of their rank."""
+    shares = np.arange(1, items + 1) ** -power
+    return rng.choice(items, size, p=shares / shares.sum())
+
+
+def one_item_each(users: int, items: int) -> Dataset:
+    """Everybody has one of the items: a country, a plan, a device."""
+    rng = np.random.default_rng([users, items])
+    return Dataset.of(np.arange(users), _drawn(rng, items, 1.0, users))
+
+
+def few_users() -> Dataset:
+    """300 users who have 80 of 1,000 items, or a little less."""
+    rng = np.random.default_rng(300)
+    users = np.repeat(np.arange(300), 80)
+    return Dataset.of(users, _drawn(rng, 1000, 0.7, users.size))
+
+
+def two_populations() -> Dataset:
+    """Light users and heavy ones, who have no item in common."""
+    rng = np.random.default_rng(2)
+    light = np.repeat(np.arange(40_000), rng.integers(1, 6, 40_000))
+    heavy = np.repeat(40_000 + np.arange(3000), rng.integers(50, 400, 3000))
+    items = [_drawn(rng, 3000, 0.8, light.size), 3000 + _drawn(rng, 3000, 0.8, heavy.size)]
+    return Dataset.of(np.concatenate([light, heavy]), np.concatenate(items))
+
+
+def tastes_by_size() -> Dataset:
+    """Sizes are log-normal, and each item is liked more or less by heavier users."""
+    rng = np.random.default_rng(3)
+    sizes = np.clip(np.rint(np.exp(rng.normal(2, 1.3, 50_000))), 1, 2000).astype(np.int64)
+    kinds = np.clip(np.rint((np.log(sizes) - 2) / 1.3), -2, 3).astype(np.int64)
+    base, liked = np.arange(1, 20_001) ** -0.9, rng.normal(size=20_000)
+    users, items = [], []
+    for kind in range(-2, 4):
+        mine = np.flatnonzero(kinds == kind)
+        shares = base * np.exp(0.3 * kind * liked)
+        users.append(np.repeat(mine, sizes[mine]))
+        items.append(rng.choice(20_000, users[-1].size, p=shares / shares.sum()))
+    return Dataset.of(np.concatenate(users), np.concatenate(items))
+
+
+def shared_by_few() -> Dataset:
+    """Light users, and few very heavy ones who have half of the light ones' items and others."""
+    rng = np.random.default_rng(4)
+    light = np.repeat(np.arange(60_000), rng.integers(1, 4, 60_000))
+    sizes = np.rint(np.exp(rng.normal(5, 0.8, 1500))).astype(np.int64)
+    heavy = np.repeat(60_000 + np.arange(1500), sizes)
+    items = [_drawn(rng, 2000, 0.5, light.size), 1000 + _drawn(rng, 4000, 0.6, heavy.size)]
+    return Dataset.of(np.concatenate([light, heavy]), np.concatenate(items))
+
+
+SHAPES: dict[str, Callable[[], Dataset]] = {
+    "one_item_each_30": lambda: one_item_each(100_000, 30),
+    "one_item_each_1000": lambda: one_item_each(100_000, 1000),
+    "one_item_each_100000": lambda: one_item_each(1_000_000, 100_000),
+    "few_users": few_users,
+    "two_populations": two_populations,
+    "tastes_by_size": tastes_by_size,
+    "shared_by_few": shared_by_few,
+}

@@ -1,0 +1,55 @@
+"""Counts estimated from the final measurement and all that came before it, with their errors."""
+
+import numpy as np
+
+from headcount.privacy.mechanisms.rationed.beliefs import Expected, Found
+from headcount.privacy.mechanisms.rationed.losses import ItemLosses
+from headcount.privacy.mechanisms.rationed.sizes import Floats
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.views.protocol import Integers
+
+#: The mean of the highest fifth of a standard normal.
+HEAVIEST = 1.40
+#: No more than this is ever put back.
+MOST_LOST = 0.5
+
+
+def variances(
+    expected: Expected, noise: Floats, lost: Floats | float, lean: float, unsure: Floats | float
+) -> Floats:
+    """Return the relative variances that are stated.
+
+    Args:
+        expected: what weights say.
+        noise: the relative variances of the final measurement.
+        lost: what share of each count is lost.
+        lean: how much more for each standard deviation of heaviness.
+        unsure: how far off that may be.
+    """
+    return expected.variance(_error(noise, lost), lean) + np.square(unsure)
+
+
+def estimated(
+    found: Found, kept: Integers, measured: Floats, sigmas: Floats, losses: ItemLosses
+) -> tuple[Floats, Floats]:
+    """Return estimates of the counts of kept items, and their standard errors."""
+    lost = np.clip(losses.means[kept], 0.0, MOST_LOST)
+    counts = measured / (1 - lost)
+    expected = found.expected(kept, counts, (sigmas / (1 - lost)) ** 2)
+    noise = (sigmas / expected.means) ** 2
+    error = _error(noise, lost)
+    heaviness = expected.heaviness(counts / expected.means - 1, error, losses.lean)
+    counts = measured / (1 - np.clip(lost + losses.lean * heaviness, 0.0, MOST_LOST))
+    estimates = counts + expected.pull(error) * (expected.means - counts)
+    stated = variances(expected, noise, lost, losses.lean, losses.errors[kept])
+    return np.maximum(estimates, 1.0), expected.means * np.sqrt(stated)
+
+
+def bias(expected: Expected, noise: Floats, lost: float, lean: float) -> float:
+    """Return by how much items with the heaviest fifth of users come out too low."""
+    return HEAVIEST * float(expected.bias(_error(noise, lost), lean).mean())
+
+
+def _error(noise: Floats, lost: Floats | float) -> Floats:
+    """Return the variance of a count with its loss put back, which is not the same for all."""
+    return noise / (1 - lost) ** 2 + (TUNING.unexplained * lost) ** 2

@@ -1,0 +1,212 @@
+"""What users lose who exceed their ration: how it grows, and what share of each item it is.
+
+Free of cost: all of it follows from noisy answers.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from headcount.privacy.mechanisms.rationed.sizes import Floats
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.views.protocol import GRID, Integers
+
+#: The unit of an item's weight in what a user loses: the rarest item kept weighs this much.
+FINE = 2**8
+#: How many features of items there are.
+FEATURES = 3
+#: The bin of users who lose the rarest item.
+ONE = int(math.log2(GRID * FINE))
+
+
+@dataclass(frozen=True)
+class Losers:
+    """A noisy histogram of users by what they lose.
+
+    A user in bin k loses at least 2^k and less than 2^(k+1), in units of 1/(GRID·FINE).
+    """
+
+    BOUNDS = tuple(2**k for k in range(36))
+
+    users: Floats
+    sigma: float
+    mass: float
+    at_least: int = ONE
+
+    @property
+    def top(self) -> int:
+        """The last bin that counts: beyond it nobody stands out of the noise.
+
+        One rarest item is always within; then as far as users stand out, however far apart.
+        """
+        certain = np.flatnonzero(self.users > 4.5 * self.sigma)
+        top = max([self.at_least, *certain.tolist()])
+        # The nearer the more likely, so less has to be seen.
+        while (near := np.flatnonzero(self.users[top + 1 : top + 4] > 2.5 * self.sigma)).size:
+            top += int(near[-1]) + 1
+        return top
+
+    def _seen(self) -> tuple[Floats, Floats]:
+        """Return how many users each bin has, and how far off that may be.
+
+        Beyond those that stand out there are fewer and fewer, but each loses more: a part of what
+        is in the bin before, give or take as many, corrected by what is seen of the bin itself.
+        """
+        users, errors = self.users.copy(), np.full(self.users.size, self.sigma)
+        for place in range(self.top + 1, users.size):
+            before = TUNING.tail * max(users[place - 1], 0.0)
+            gain = before**2 / (before**2 + self.sigma**2)
+            users[place] = max(before + gain * (users[place] - before), 0.0)
+            errors[place] = math.sqrt(gain) * self.sigma
+        return users, errors
+
+    def clip(self, numbers: int) -> float:
+        """Return what a user may lose of each of so many numbers: little noise, little clipped."""
+        users = np.maximum(self._seen()[0], 0.0)
+
+        def squared(most: float) -> float:
+            clipped = float(users @ np.maximum(_AMOUNTS - most, 0.0))
+            return numbers * (self.sigma * most) ** 2 + clipped**2
+
+        return min((float(2**k) for k in range(ONE, self.top + 6)), key=squared)
+
+    def clipped(self, most: float) -> float:
+        """Return by what factor more is lost than what is seen with such a clip."""
+        users = np.maximum(self._seen()[0], 0.0)
+        kept = float(users @ np.minimum(_AMOUNTS, most))
+        return float(users @ _AMOUNTS) / kept if kept else 1.0
+
+    def loss(self) -> tuple[float, float]:
+        """Return what share is lost on average over the items, and the error of that."""
+        users, errors = self._seen()
+        unit = GRID * self.mass
+        seen = float(users @ _AMOUNTS) / unit
+        noise = float(np.linalg.norm(errors * _AMOUNTS)) / unit
+        return seen, math.hypot(noise, TUNING.misfit * seen)
+
+
+#: What users of a bin lose on average, if they are spread evenly in the logarithm.
+_AMOUNTS = np.array(Losers.BOUNDS, dtype=np.float64) / math.log(2)
+
+
+class Curve:
+    """How the loss grows with the load, which is what users are asked for in all.
+
+    Of users who all need X times their ration each loses 1 − X^−½. They differ, and some items
+    have none that lose, so that it is A·(1 − (1 + (X/X₀)^p)^(−1/2p)).
+    """
+
+    def __init__(self, loads: Floats, guessed: Floats | None = None) -> None:
+        """Start with what is guessed to be lost at each load, if anything is."""
+        starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
+        powers = np.geomspace(0.4, 16, 16)
+        amounts = np.geomspace(0.1, 1, 6)
+        start, power, amount = (g.ravel() for g in np.meshgrid(starts, powers, amounts))
+        self._log = -((np.log(power / TUNING.power) / TUNING.power_spread) ** 2) / 2
+        grown = np.minimum(loads[:, None] / start, 1e9) ** power
+        self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
+        if guessed is not None:
+            # Where about as much is lost as is put up with, or nowhere.
+            least = TUNING.forecast_loss
+            where = loads[guessed >= least].min(initial=starts[-1])
+            reached = start * (2 * power * least) ** (1 / power)
+            self._log -= (np.log(reached / where) / TUNING.guess_spread) ** 2 / 2
+
+    def learn(self, place: int, loss: float, error: float) -> None:
+        """Take in an answer about the loss at one of the loads, and the error of the answer."""
+        self._log -= (self.losses[place] - loss) ** 2 / (2 * error**2)
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """Return the expected loss at each load, and how far off it may be."""
+        weights = np.exp(self._log - self._log.max())
+        weights /= weights.sum()
+        means = self.losses @ weights
+        return means, np.sqrt(np.maximum(self.losses**2 @ weights - means**2, 0.0))
+
+
+def features(estimates: Floats, heaviness: Floats, kept: Integers) -> Floats:
+    """Return what an item's loss is taken to follow, a row each; the first is 1 everywhere.
+
+    The others are how popular an item is, which is 0 on average over those kept, and how heavy its
+    users are.
+    """
+    popular = _standard(np.log(estimates), kept)
+    return np.array([np.ones(estimates.size), popular, np.clip(heaviness, -2.5, 2.5)])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the loss of an item follows from its features.
+
+    Attributes:
+        coefficients: one for each feature.
+        covariance: of their errors.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+
+    @classmethod
+    def of(
+        cls, rows: Floats, weighted: Integers, estimates: Floats, answers: Floats, sigma: float
+    ) -> "Fit":
+        """Fit the coefficients to answers.
+
+        Σⱼ hⱼ·ℓⱼ·fⱼ is what was asked for each feature f, so they solve linear equations; as no
+        share exceeds 1, no coefficient is far from 0.
+        """
+        asked = GRID * (weighted * estimates) @ rows.T
+        precision = np.eye(len(answers)) + asked.T @ asked / sigma**2
+        covariance: Floats = np.linalg.inv(precision).astype(np.float64)
+        return cls(covariance @ (asked.T @ answers / sigma**2), covariance)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How much more is lost of items with a feature, in parts of what is lost on average."""
+
+    means: Floats
+    covariance: Floats
+
+
+def pooled(fits: list[tuple[int, Fit]], losses: Floats) -> Slopes:
+    """Combine what was fitted at places where so much is lost, and what is known before."""
+    before = np.array([TUNING.trend, TUNING.lean_spread]) ** -2
+    precision, right = np.diag(before), before * np.array([0.0, TUNING.lean])
+    for place, fit in fits:
+        loss = max(float(losses[place]), 1e-6)
+        weight = np.linalg.inv(fit.covariance[1:, 1:]) * loss**2
+        precision = precision + weight
+        right = right + weight @ fit.coefficients[1:] / loss
+    covariance = np.linalg.inv(precision)
+    return Slopes(covariance @ right, covariance)
+
+
+@dataclass(frozen=True)
+class ItemLosses:
+    """What share of each found item is lost.
+
+    Attributes:
+        means: the shares, of items whose users are as heavy as expected.
+        lean: what is lost more for each standard deviation of heaviness.
+        errors: how far off the shares may be, in common.
+    """
+
+    means: Floats
+    lean: float
+    errors: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, slopes: Slopes, loss: float, error: float) -> "ItemLosses":
+        """Return them where so much is lost on average."""
+        means = loss * (1 + slopes.means[:-1] @ rows[1:-1])
+        apart = np.einsum("kj,kl,lj->j", rows[1:], slopes.covariance, rows[1:])
+        return cls(means, float(slopes.means[-1] * loss), np.sqrt(error**2 + loss**2 * apart))
+
+
+def _standard(values: Floats, kept: Integers) -> Floats:
+    centred = values - values[kept].mean()
+    spread = float(centred[kept].std())
+    standard: Floats = np.clip(centred / spread, -2.5, 2.5) if spread else 0.0 * centred
+    return standard

@@ -1,0 +1,109 @@
+"""How far to go: one path from few items to all of them, and from there to less noise.
+
+Along the path the load rises, and with it what heavy users lose. All of it is public: it follows
+from noisy counts and from the target.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
+from headcount.privacy.mechanisms.rationed.estimates import bias, variances
+from headcount.privacy.mechanisms.rationed.sizes import Floats
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.views.protocol import Integers
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place on the path.
+
+    Attributes:
+        kept: the items that are counted, by falling estimate.
+        sigmas: σ of each found item's count.
+        load: what users are asked for in all, in rations.
+    """
+
+    kept: Integers
+    sigmas: Floats
+    load: float
+
+
+def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
+    """Return the points, the load rising.
+
+    More and more items, with the noise that the target allows or a little less. With all of them,
+    less and less noise, until no σ can fall.
+    """
+    found = beliefs.order.size
+    numbers = sorted({math.ceil(found / TUNING.cut_step**step) for step in range(TUNING.cuts)})
+    points = [
+        _point(beliefs, number, beliefs.sigmas(r, least, number, scale), least)
+        for number in numbers
+        for scale in TUNING.scales
+    ]
+    scale = TUNING.scales[-1]
+    while (points[-1].sigmas > least).any():
+        scale /= TUNING.scale_step
+        points.append(_point(beliefs, found, beliefs.sigmas(r, least, found, scale), least))
+    return sorted(points, key=lambda point: point.load)
+
+
+def _point(beliefs: Beliefs, number: int, sigmas: Floats, least: float) -> Point:
+    kept = beliefs.order[:number]
+    load = beliefs.estimates[kept] / sigmas[kept] ** 2
+    return Point(kept, sigmas, float(load.sum() * least**2))
+
+
+def best(
+    points: list[Point], beliefs: Beliefs, losses: Floats, errors: Floats, lean: float, r: float
+) -> int:
+    """Return the place of the point that promises the most items within the target.
+
+    Only points count where items of heavy users come out hardly lower than others. Of several that
+    promise about as many, the one with the smallest errors.
+
+    Args:
+        points: of the path.
+        beliefs: about the items.
+        losses: what is lost at each of them on average.
+        errors: of that.
+        lean: how much more is lost for each standard deviation of heaviness, in parts of the loss.
+        r: the target.
+    """
+    promised, squares, biases = [], [], []
+    for point, loss, error in zip(points, losses.tolist(), errors.tolist(), strict=True):
+        kept = point.kept
+        noise = (point.sigmas[kept] / beliefs.estimates[kept]) ** 2
+        some = beliefs.expected.some(kept)
+        squared = variances(some, noise, loss, lean * loss, error)
+        biases.append(bias(some, noise, loss, lean * loss))
+        promised.append(released(np.sqrt(squared), r).size)
+        squares.append(float(squared.mean()))
+    fair = [place for place, size in enumerate(biases) if size <= max(TUNING.bias * r, min(biases))]
+    most = max(promised[place] for place in fair)
+    good = [place for place in fair if promised[place] >= 0.99 * most]
+    return min(good, key=lambda place: squares[place])
+
+
+def released(errors: Floats, r: float) -> Integers:
+    """Return the places of items to release, by their relative standard errors.
+
+    As many as possible, the surest first, so that the share within the target is as aimed at.
+    """
+    order = np.argsort(errors, kind="stable")
+    within = np.cumsum(within_target(errors[order], r))
+    enough = np.flatnonzero(within >= TUNING.within * np.arange(1, order.size + 1))
+    return order[: enough[-1] + 1] if enough.size else order[:0]
+
+
+_STEPS = np.linspace(0, 6, 1201)
+_WITHIN = np.array([math.erf(z / math.sqrt(2)) for z in _STEPS])
+
+
+def within_target(errors: Floats, r: float) -> Floats:
+    """Return the chance of each error to be within the target, if it is normal."""
+    chances: Floats = np.interp(r / np.maximum(errors, 1e-12), _STEPS, _WITHIN)
+    return chances

@@ -1,0 +1,56 @@
+"""A noisy histogram of users by how many items they have."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Sizes:
+    """A noisy histogram of users by the number of their items."""
+
+    BOUNDS: ClassVar[list[int]] = sorted({math.ceil(2 ** (k / 2)) for k in range(41)})
+    #: The most items that users of a bin have; the last has no end.
+    UPPERS: ClassVar[list[int]] = [bound - 1 for bound in [*BOUNDS[1:], BOUNDS[-1] * 2 + 1]]
+
+    def __init__(self, noisy: list[int], sigma: float) -> None:
+        users = np.array(noisy, dtype=np.float64)
+        self._half = self._half_way(users, sigma)
+        self._not_negative = np.maximum(users, 0.0)
+        # Noise alone must not make up users with a million items.
+        self.users = np.where(users < 5 * sigma, 0.0, users)
+        #: The middle of each bin.
+        self.items = np.sqrt(np.array(self.BOUNDS, dtype=np.float64) * np.array(self.UPPERS))
+
+    def weight_within(self, most: int) -> float:
+        """Return how much weight is given by users with at most so many items.
+
+        Here noise may make up users with many items: to leave out real ones costs more.
+        """
+        return float((self._not_negative * np.sqrt(self.items))[self.items <= most].sum())
+
+    @staticmethod
+    def _half_way(users: Floats, sigma: float) -> int | None:
+        """Return the bin that half of all users are below, if there are more than noise makes."""
+        total = float(users.sum())
+        if total < 3 * sigma * math.sqrt(users.size):
+            return None
+        return int(np.flatnonzero(np.cumsum(users) >= total / 2)[0])
+
+    @property
+    def known(self) -> bool:
+        """Whether there are users enough to tell how many items they have."""
+        return self._half is not None
+
+    def count_per_weight(self) -> float:
+        """How many users an item has for each unit of weight, on average over all pairs.
+
+        Where users are few, no bin may stand out; then half of them still have so many.
+        """
+        half = math.sqrt(self.items[self._half]) if self._half is not None else 1.0
+        pairs = float((self.users * self.items).sum())
+        weights = float((self.users * np.sqrt(self.items)).sum())
+        return max(pairs / weights if weights else 1.0, half, 1.0)
