@@ -34,8 +34,8 @@ numbers = st.floats(1e-3, 100)
 questions = st.builds(
     Question,
     source=text(),
-    user=text(),
-    item=st.lists(text(), min_size=1, max_size=3),
+    user=text().map("user {}".format),
+    item=st.lists(text().map("item {}".format), min_size=1, max_size=3, unique=True),
     budget=st.one_of(
         st.builds(lambda rho, delta: hc.Budget(rho=rho, delta=delta), numbers, st.just(1e-6)),
         st.builds(lambda epsilon: hc.Budget(epsilon=epsilon, delta=1e-9), numbers),
@@ -46,7 +46,7 @@ questions = st.builds(
     method=st.just("auto"),
     relative_error=st.none() | st.floats(0.01, 0.5),
     columns=st.sampled_from(["standard", "all"]),
-    data_version=st.none() | text().filter(str.strip),
+    data_version=st.none() | text().filter(lambda some: some.strip() and some.isprintable()),
 )
 
 
@@ -96,6 +96,11 @@ def test_a_question_is_frozen(asked):
         ({"relative_error": 2}, hc.SettingsError),
         ({"columns": "some"}, hc.SettingsError),
         ({"data_version": " "}, hc.SettingsError),
+        ({"data_version": "a\nb"}, hc.SettingsError),
+        ({"item": []}, hc.SourceError),
+        ({"item": ["what", "what"]}, hc.SourceError),
+        ({"item": "who"}, hc.SourceError),
+        ({"budget": {"rho": 10**400}}, hc.BudgetError),
     ],
 )
 def test_json_that_is_no_question_is_refused(asked, change, error):
@@ -111,7 +116,9 @@ def test_what_is_needed_is_needed(asked, missing):
         Question.from_dict(written)
 
 
-@pytest.mark.parametrize("content", ["", "[", "[]", "1", '{"a": 1, "a": 2}', b"\xff", "[" * 10**5])
+@pytest.mark.parametrize(
+    "content", ["", "[", "[]", "1", '{"a": 1, "a": 2}', b"\xff", "[" * 10**5, None, {}]
+)
 def test_text_that_is_no_question_is_refused(content):
     with pytest.raises(hc.SettingsError):
         Question.from_json(content)

@@ -53,7 +53,7 @@ def ask(
     if answer is not None:
         return answer
     chosen, user, items = question.mechanism, question.user, question.items
-    cancel = cancel or CancelToken()
+    cancel = _token(cancel)
     progress = _checking(cancel, progress)
     with cancel.translating(), Session(memory, cancel) as session:
         # All that can fail without data fails before anything is reserved.
@@ -96,7 +96,7 @@ def ask_of_histogram(
     chosen, minimum = question.mechanism, question.minimum
     charge = Charge(ledger, dataset, question, private=entropy.private)
     guarantee = Guarantee.of(question.budget, method=chosen.name, private=entropy.private)
-    cancel = cancel or CancelToken()
+    cancel = _token(cancel)
     progress = _checking(cancel, progress)
     cancel.check()
     _try_out(entropy)
@@ -121,8 +121,16 @@ def ask_of_histogram(
         return charge.settled(build_release(made, guarantee, question.columns))
 
 
+def _token(cancel: CancelToken | None) -> CancelToken:
+    if not isinstance(cancel, CancelToken | None):
+        raise TypeError("cancel must be a headcount.CancelToken")
+    return cancel or CancelToken()
+
+
 def _checking(cancel: CancelToken, progress: Progress) -> Progress:
     """Return what says what is being done, unless it was cancelled."""
+    if not callable(progress):
+        raise TypeError("progress must be a function that takes a text")
 
     def step(message: str) -> None:
         cancel.check()

@@ -17,6 +17,7 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, mechanism
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.results.canonical import strict_json
+from headcount.views.histogram import check_names
 
 #: The form of a question that is written today.
 FORMAT = "headcount-question-1"
@@ -63,9 +64,14 @@ class Question:
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
             raise SourceError("a table is given by its name, and SQL as text")
         _ = self.request
+        check_names(self.user, self.items)
         version = self.data_version
-        if version is not None and not (isinstance(version, str) and version.strip()):
-            raise SettingsError("a version of the data is a text of your choice, such as a date")
+        if version is not None and not (
+            isinstance(version, str) and version.strip() and version.isprintable()
+        ):
+            raise SettingsError(
+                "a version of the data is a text of your choice, on one line, such as a date"
+            )
 
     @property
     def items(self) -> list[str]:
@@ -126,8 +132,10 @@ class Question:
         """Return the question that JSON describes."""
         try:
             values = strict_json(text)
-        except (ValueError, RecursionError):
-            raise SettingsError("a question is a JSON object; this is not") from None
+        except (TypeError, ValueError, RecursionError):
+            raise SettingsError(
+                "a question is a JSON object in which no key stands twice; this is not"
+            ) from None
         return cls.from_dict(values)
 
 

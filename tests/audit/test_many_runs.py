@@ -54,7 +54,7 @@ class Whole:
         top = TopCounts(names, pa.chunked_array([np.full(self.items, count)]))
         method = PCR(self.settings, self.budget)
         made = method.on_histogram(top, 0, entropy or OsEntropy(), lambda step: None)
-        return made.noisy, made.sigmas, made.settings["levels_run"]
+        return made.counts.noisy, made.counts.sigmas, made.settings["levels_run"]
 
     def scores(self, one_more, entropy):
         runs = (self.run(self.count + one_more, entropy) for _ in range(RUNS))

@@ -10,7 +10,7 @@ import os
 import pytest
 
 import headcount
-from headcount import api
+from headcount import pipeline
 from headcount.privacy.accounting.filter import PrivacyFilter
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import SeededEntropy
@@ -42,7 +42,7 @@ class OneValue(SeededEntropy):
 
 @pytest.fixture
 def half_the_noise(monkeypatch):
-    monkeypatch.setattr(api, "SeededEntropy", HalfTheNoise)
+    monkeypatch.setattr(pipeline, "SeededEntropy", HalfTheNoise)
 
 
 def released(call, **how):
@@ -61,8 +61,14 @@ CLAIM = BUDGET.rho * float(1 - TUNING.first_round - TUNING.fixed)
 
 def scores_of_counts(call, method, canaries=CANARIES, **seed):
     """Score canaries by the published counts alone."""
-    release = released(call, budget=BUDGET, method=method, **seed)
-    assert release.guarantee.settings.get("chosen", "rationed") == "rationed"
+    # Counts this small are below the noise of what `auto` chooses by, and once in a while it takes
+    # the other method. The noise that is audited is drawn after that.
+    for _ in range(20):
+        release = released(call, budget=BUDGET, method=method, **seed)
+        if release.guarantee.settings.get("chosen", "rationed") == "rationed":
+            break
+    else:
+        raise AssertionError("no release was rationed")
     items, noisy, sigmas = published(release)
     shifts = canaries.clipped(items, sigmas, CLAIM)
     return canaries.parted(canaries.scores(items, noisy, sigmas, shifts))
@@ -185,7 +191,7 @@ def test_half_the_noise_in_threshold(seed, on_engine, half_the_noise):
 
 @on_seeds
 def test_one_noise_value_for_all_counts(seed, on_engine, monkeypatch):
-    monkeypatch.setattr(api, "SeededEntropy", OneValue)
+    monkeypatch.setattr(pipeline, "SeededEntropy", OneValue)
     call = on_engine("duckdb", FITTING.events())
     scores = scores_of_threshold(call, FITTING, unsafe_seed=seed)
     bound = said("threshold, one noise value", rho_at_least(*scores, WHOLE.rho), WHOLE.rho)

@@ -123,6 +123,12 @@ def test_a_token_that_is_not_used_changes_nothing():
     assert made.table.equals(hc.release(EVENTS, **asked).table)
 
 
+@pytest.mark.parametrize("wrong", [{"cancel": True}, {"progress": 3}])
+def test_what_is_no_token_or_function_is_refused(wrong):
+    with pytest.raises(TypeError, match=f"{next(iter(wrong))} must be"):
+        hc.release(EVENTS, user="who", item="what", budget=BUDGET, **wrong)
+
+
 def test_a_session_has_a_token_of_its_own():
     with Session() as one, Session() as other:
         one.cancel.cancel()

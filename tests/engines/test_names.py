@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import headcount as hc
 from headcount.errors import SourceError
 from tests.inputs.counting import counts
 
@@ -78,3 +79,22 @@ def test_names_of_text_files(form, engine_of_text, request, tmp_path):
         (tmp_path / f"{name}.{form}").write_text(rows.format(name))
     for name in ("ev[12]", "ev*"):
         assert counts(tmp_path / f"{name}.{form}", engine=engine_of_text) == {name: 1}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(
+    "names", [("u", "u", "i"), ("u", "i", "i"), ("u", "i", "I"), ("u", "U", "i")], ids="-".join
+)
+def test_a_column_that_stands_twice_is_refused(tmp_path, engine, names):
+    """Which of the two is the user, or the item, would be a guess."""
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array(["a", "b"])] * 3, names=list(names)), path)
+    with pytest.raises(SourceError, match="stands twice"):
+        hc.release(path, user="u", item="i", budget=hc.Budget(rho=1), engine=engine)
+
+
+def test_a_column_that_stands_twice_and_is_not_asked_for_is_no_obstacle(tmp_path):
+    path = tmp_path / "e.parquet"
+    columns = [pa.array(["a", "b"])] * 4
+    pq.write_table(pa.Table.from_arrays(columns, names=["u", "i", "x", "x"]), path)
+    hc.release(path, user="u", item="i", budget=hc.Budget(rho=1))

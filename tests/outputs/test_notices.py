@@ -24,6 +24,7 @@ def codes(events=EVENTS, **asked):
     ("asked", "expected"),
     [
         ({}, []),
+        ({"unsafe_seed": 1}, ["not-private"]),
         ({"budget": hc.Budget(rho=100)}, ["weak-budget"]),
         ({"budget": hc.Budget(rho=1, delta=0.01)}, ["weak-budget"]),
         ({"method": "threshold", "max_items_per_user": 3}, ["contribution-bound"]),

@@ -342,6 +342,12 @@ def test_a_run_by_itself_gets_what_the_lemma_leaves(monkeypatch):
     assert totals == [conditioned_total(WHOLE)]
 
 
+@pytest.mark.parametrize("rho", [0.5, 5.0, 100.0])
+def test_one_item_that_everybody_has_is_released(rho):
+    made, _ = run(np.array([300]), 300, SeededEntropy(1), Budget(rho=rho))
+    assert made.positions.tolist() == [0]
+
+
 @pytest.mark.parametrize("users", [0, 1, 30])
 def test_few_users_give_nothing_and_no_error(users):
     made, _ = run(np.ones(min(users, 1), dtype=np.int64), users, SeededEntropy(1))

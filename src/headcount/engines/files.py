@@ -2,7 +2,8 @@
 
 import glob
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,14 +104,30 @@ def database_in(name: str, engine: str | None) -> "tuple[Reader, Path] | None":
     return reader(kind), paths[0]
 
 
-def stored_schemas(paths: Sequence[Path]) -> "list[pa.Schema]":
-    """Return what Parquet files say of their columns."""
+def stored_schemas(
+    paths: Sequence[Path], columns: Collection[str] | None = None
+) -> "list[pa.Schema]":
+    """Return what Parquet files say of their columns.
+
+    Raises:
+        SourceError: a column that is asked for stands in a file twice. Engines take the first, or
+            give the second another name.
+    """
     import pyarrow.parquet as pq
 
-    return [
+    schemas = [
         opening(lambda path=path: pq.read_schema(path), f"cannot read {str(path)!r}")  # type: ignore[misc]
         for path in paths
     ]
+    for path, schema in zip(paths, schemas, strict=True):
+        there = Counter(name.casefold() for name in schema.names)
+        for column in schema.names if columns is None else columns:
+            if there[column.casefold()] > 1:
+                raise SourceError(
+                    f"the column {column!r} stands twice in {str(path)!r}; upper and lower case "
+                    "count as the same"
+                )
+    return schemas
 
 
 def lake_of(folder: Path) -> str | None:

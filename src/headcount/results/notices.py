@@ -68,6 +68,12 @@ ABOUT_UNITS = {
         "person. Select the column that says who a person is, unchanged, to protect them.",
     ),
 }
+NOT_PRIVATE = Notice(
+    "not-private",
+    "caution",
+    "this release was made with a seed, for experiments. It promises nothing to anybody, and must "
+    "not be published.",
+)
 WEAK_BUDGET = Notice(
     "weak-budget",
     "caution",
@@ -85,6 +91,8 @@ NOTHING_RELEASED = Notice(
 
 def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     """Return what there is to say of a release with so many items."""
+    if not guarantee.private:
+        yield NOT_PRIVATE
     if guarantee.epsilon > WEAK_EPSILON or guarantee.delta > WEAK_DELTA:
         yield WEAK_BUDGET
     yield from (notice for unit, notice in ABOUT_UNITS.items() if unit.value == guarantee.unit)

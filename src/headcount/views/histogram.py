@@ -54,14 +54,19 @@ class TopCounts:
         return self.items.take(to_arrow(positions))
 
 
-def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
-    """Refuse columns that are not there, clash, or hold values that are no plain ones."""
+def check_names(user: str, items: Sequence[str]) -> None:
+    """Refuse names of columns that cannot be right, whatever the table has."""
     if not items:
         raise SourceError("name at least one item column")
     if len(set(items)) < len(items):
         raise SourceError("an item column is named twice")
     if user in items:
         raise SourceError(f"the user column and an item column are the same: {user!r}")
+
+
+def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
+    """Refuse columns that are not there, clash, or hold values that are no plain ones."""
+    check_names(user, items)
     schema = events.table.schema()
     folded = Counter(name.casefold() for name in schema.names)
     for column in (user, *items):

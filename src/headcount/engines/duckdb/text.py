@@ -51,7 +51,7 @@ def read_files(
     )
     if kind == "parquet":
         return opening(
-            lambda: with_true_types(read("read_parquet"), stored_schemas(paths), columns),
+            lambda: with_true_types(read("read_parquet"), stored_schemas(paths, columns), columns),
             error_prefix,
         )
     if all(is_gzipped(path) for path in paths):

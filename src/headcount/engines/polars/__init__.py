@@ -35,7 +35,7 @@ class PolarsReader(Reader):
         from headcount.engines.polars.count import Polars, read_parquet
 
         _, paths = of_form(name, self)
-        table = read_parquet(paths, stored_schemas(paths), columns)
+        table = read_parquet(paths, stored_schemas(paths, columns), columns)
         return Opened(table, Polars(table.get_backend(), session, compares_bytes=True))
 
 

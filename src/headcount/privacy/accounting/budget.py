@@ -94,7 +94,10 @@ def _float_of_selection(selection: Fraction) -> float:
 def _number(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise BudgetError(f"{name} must be a number, got {type(value).__name__}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise BudgetError(f"{name} is too large") from None
 
 
 def _positive(name: str, value: float) -> float:

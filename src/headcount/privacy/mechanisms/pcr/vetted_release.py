@@ -238,12 +238,16 @@ class _Run:
         return (noisy + self._users.estimate) / 2, sigmas
 
 
+# Fewer than about nine users pass no test, whatever the noise (`plan_round`).
+_LEAST_START = 10.0
+
+
 def _start(look: CentredLook) -> float:
     """Return the count that the first round is for."""
     largest = 0.9 * look.users.estimate
     if not look.seen:
         return largest
-    return min(largest, 1.5 * max(look.seen[min(look.seen)], 3 * look.sigma))
+    return min(largest, 1.5 * max(look.seen[min(look.seen)], 3 * look.sigma, _LEAST_START))
 
 
 def _largest(end: int, fits: Callable[[int], bool]) -> int:
