@@ -14,6 +14,39 @@ GRID = 2**10
 RATION = 2**40
 
 
+class Sensitivity:
+    """How far one user, added or removed, moves an answer at most: the square of the l2 norm.
+
+    Mechanisms compare what they are about to charge with this, given the very arguments that they
+    ask with (`accounting.gaussian.ensure_covers`).
+    """
+
+    @staticmethod
+    def users_in_bins() -> int:
+        """Of `sizes` and `losers`, as differences of neighbouring bounds: a user is in one bin."""
+        return 1
+
+    @staticmethod
+    def weights(unit: int) -> int:
+        """Of `weights`: n weights of at most ⌊√(unit² // n)⌋ each."""
+        return unit**2
+
+    @staticmethod
+    def clipped_sums() -> int:
+        """Of `clipped_sums`: the sum over items of cost·move², whatever the costs are."""
+        return GRID**2 * RATION
+
+    @staticmethod
+    def lost(most: Sequence[int]) -> int:
+        """Of `lost`: each feature by its own bound."""
+        return sum(each**2 for each in most)
+
+    @staticmethod
+    def bounded_counts(max_items_per_user: int) -> int:
+        """Of `bounded_counts`: so many counts by 1 each."""
+        return max_items_per_user
+
+
 class Population(Protocol):
     """Distinct pairs of users and items, and the items that have been found so far.
 

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from statistics import NormalDist
 
+from headcount.errors import BudgetExceededError
 from headcount.privacy.accounting.rounding import float_above
 
 
@@ -13,6 +14,18 @@ def measure_cost(sigma: float, sensitivity_squared: int = 1) -> Fraction:
     The squared norm of the move, divided by 2σ² (Canonne, Kamath, Steinke 2020).
     """
     return Fraction(float_above(sensitivity_squared / (2 * Fraction(sigma) ** 2)))
+
+
+def ensure_covers(rho: Fraction, sigma: float, sensitivity_squared: int) -> None:
+    """Refuse to ask what costs more than is about to be charged; that is a bug in a mechanism.
+
+    Args:
+        rho: what is charged.
+        sigma: the noise.
+        sensitivity_squared: what the view says that a user can move (`views.protocol.Sensitivity`).
+    """
+    if 2 * rho * Fraction(sigma) ** 2 < sensitivity_squared:
+        raise BudgetExceededError("a step is charged less than what one user can move costs")
 
 
 def sigma_for(rho: Fraction, sensitivity_squared: int = 1) -> float:

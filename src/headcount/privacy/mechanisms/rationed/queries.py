@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.accounting.gaussian import measure_cost, reach, sigma_for
+from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, reach, sigma_for
 from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import GRID, RATION, Integers, Population
+from headcount.views.protocol import GRID, RATION, Integers, Population, Sensitivity
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
@@ -35,6 +35,7 @@ class PaidQueries:
         """How many users have how many items that are not found: each user is in one bin."""
         sigma = sigma_for(rho)
         cost = Cost(measure_cost(sigma))
+        ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
         self.filter.reserve(cost)
         bins = _bins(self.population.sizes(Sizes.BOUNDS))
         noisy = self.entropy.discrete_gaussian(bins, sigma)
@@ -56,6 +57,7 @@ class PaidQueries:
             key=lambda most: (sizes.weight_within(most) / bounds[most], most),
         )
         bound = bounds[most_items]
+        ensure_covers(cost.rho, sigma, Sensitivity.weights(UNIT))
         self.filter.reserve(cost)
         weights = self.population.weights(UNIT, most_items, looked_at)
         noisy = np.array(self.entropy.discrete_gaussian(weights.tolist(), sigma), dtype=np.float64)
@@ -74,9 +76,13 @@ class PaidQueries:
 
     def counts(self, sigmas: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
         """Count found items with noise of their own σ; infinite σ leaves an item out."""
-        cost = Cost(rho)
+        cost, costs = Cost(rho), costs_of(sigmas, rho)
+        # A move a of an item costs a²/2(GRID·σ)²: with noise of √cost·GRID·σ on √cost·a, the same.
+        for price, sigma in {*zip(costs.tolist(), sigmas.tolist(), strict=True)}:
+            if math.isfinite(sigma):
+                ensure_covers(price * cost.rho, GRID * sigma, Sensitivity.clipped_sums())
         self.filter.reserve(cost)
-        sums = self.population.clipped_sums(costs_of(sigmas, rho))
+        sums = self.population.clipped_sums(costs)
         noisy = np.zeros(sigmas.size)
         for sigma in np.unique(sigmas[np.isfinite(sigmas)]).tolist():
             places = np.flatnonzero(sigmas == sigma)
@@ -95,6 +101,7 @@ class PaidQueries:
         """
         sigma = sigma_for(rho)
         cost = Cost(measure_cost(sigma))
+        ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
         self.filter.reserve(cost)
         bins = _bins(self.population.losers(costs, weights, Losers.BOUNDS))
         noisy = self.entropy.discrete_gaussian(bins, sigma)
@@ -108,6 +115,7 @@ class PaidQueries:
         squared = sum(each**2 for each in most)
         sigma = float(math.ceil(sigma_for(rho, squared)))
         cost = Cost(measure_cost(sigma, squared))
+        ensure_covers(cost.rho, sigma, Sensitivity.lost(most))
         self.filter.reserve(cost)
         sums = self.population.lost(costs, features, most)
         noisy = self.entropy.discrete_gaussian(sums, sigma)

@@ -9,6 +9,7 @@ import numpy as np
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import PrivacyFilter
+from headcount.privacy.accounting.gaussian import ensure_covers
 from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
@@ -20,7 +21,7 @@ from headcount.privacy.mechanisms.base import (
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.threshold.threshold_release import Thresholding, threshold_release
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, NamedCounts
+from headcount.views.protocol import DataView, NamedCounts, Sensitivity
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Threshold(Mechanism):
         """Count users per item, so many items of each."""
         progress("counting users per item, so many items of each")
         how = self.thresholding
+        moved = Sensitivity.bounded_counts(how.max_items_per_user)
+        ensure_covers(how.cost.rho, how.sigma, moved)
         bounded = view.bounded_counts(how.max_items_per_user, how.looked_at)
         return partial(self._run, bounded, entropy, progress)
 
