@@ -54,7 +54,7 @@ def release_automatically(
     settings: Settings,
     budget: Budget,
     entropy: Entropy,
-    on_step: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> VettedCounts | RationedCounts:
     """Buy a look at the counts and at the users, and go on with what promises more.
 
@@ -70,9 +70,9 @@ def release_automatically(
         settings: of Private Count Release.
         budget: what may be spent on everything together.
         entropy: where noise comes from.
-        on_step: called with what is being done, which may be shown.
+        progress: called with what is being done, which may be shown.
     """
-    on_step("finding and counting items")  # by which method is an outcome, and not said
+    progress("finding and counting items")  # by which method is an outcome, and not said
     (users,) = population.sizes((1,))
     privacy_filter = PrivacyFilter(conditioned_total(budget))
     rho = privacy_filter.left.rho

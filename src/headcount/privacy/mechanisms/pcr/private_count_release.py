@@ -48,7 +48,7 @@ def private_count_release(
     settings: Settings,
     budget: Budget,
     entropy: Entropy,
-    on_step: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], None] = lambda message: None,
     privacy_filter: PrivacyFilter | None = None,
     k_bar: int | None = None,
 ) -> ReleasedCounts:
@@ -67,7 +67,7 @@ def private_count_release(
         settings: the mechanism's parameters.
         budget: what may be spent.
         entropy: where noise comes from.
-        on_step: called with what is being done, which may be shown.
+        progress: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent already; the rest is used.
         k_bar: if it has been chosen already, from what was released; at most the settings' k̄.
     """
@@ -85,7 +85,7 @@ def private_count_release(
     sigmas: list[float] = []
     thresholds: list[float] = []
     levels_run = 0
-    on_step("choosing and measuring items")  # once: how many levels there are is an outcome
+    progress("choosing and measuring items")  # once: how many levels there are is an outcome
     for plain in levels(settings, budget, k_bar):
         level = plain.with_noise(settings.factor(len(positions)))
         most_picks = level.most_picks(privacy_filter.left)

@@ -70,7 +70,7 @@ def vetted_release(
     settings: Settings,
     budget: Budget,
     entropy: Entropy,
-    on_step: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], None] = lambda message: None,
     privacy_filter: PrivacyFilter | None = None,
     look: CentredLook | None = None,
 ) -> VettedCounts:
@@ -90,13 +90,13 @@ def vetted_release(
         settings: k̄, r and the ranks to look at.
         budget: what may be spent.
         entropy: where noise comes from.
-        on_step: called with what is being done, which may be shown.
+        progress: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent; with the total of `conditioned_total`.
         look: if that has been bought already, from the same filter.
     """
     if privacy_filter is None:
         privacy_filter = PrivacyFilter(conditioned_total(budget))
-    on_step("choosing and measuring items")  # once: how many rounds there are is an outcome
+    progress("choosing and measuring items")  # once: how many rounds there are is an outcome
     if look is None:
         look = centred_look(top, floor, users, settings, budget, privacy_filter, entropy)
     if look.k_bar > settings.k_bar:

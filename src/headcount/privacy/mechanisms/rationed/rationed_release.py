@@ -64,7 +64,7 @@ def rationed_release(
     r: float,
     budget: Budget,
     entropy: Entropy,
-    on_step: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], None] = lambda message: None,
     privacy_filter: PrivacyFilter | None = None,
 ) -> RationedCounts:
     """Find items and release their counts.
@@ -79,7 +79,7 @@ def rationed_release(
         r: the target relative error.
         budget: what may be spent.
         entropy: where noise comes from.
-        on_step: called with what is being done, which may be shown.
+        progress: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent; the rest is used.
     """
     asking = PaidQueries(population, entropy, privacy_filter or PrivacyFilter(budget.for_filter))
@@ -87,7 +87,7 @@ def rationed_release(
     found = Found()
     # Said once: what is done later, and how often, follows from noisy answers, and whoever sees it
     # of a run that then dies would have them.
-    on_step("finding and counting items")
+    progress("finding and counting items")
     sizes = asking.sizes(TUNING.sizes * rho)
     weights, sigma = asking.discover(TUNING.first_round * rho, delta / 2, sizes)
     found.add(weights, sigma, sizes)

@@ -56,10 +56,10 @@ class Threshold(Mechanism):
     ) -> Callable[[], MechanismResult]:
         """Count users per item, so many items of each."""
         progress("counting users per item, so many items of each")
-        how = self.thresholding
-        moved = Sensitivity.bounded_counts(how.max_items_per_user)
-        ensure_covers(how.cost.rho, how.sigma, moved)
-        bounded = view.bounded_counts(how.max_items_per_user, how.looked_at)
+        method = self.thresholding
+        moved = Sensitivity.bounded_counts(method.max_items_per_user)
+        ensure_covers(method.cost.rho, method.sigma, moved)
+        bounded = view.bounded_counts(method.max_items_per_user, method.looked_at)
         return partial(self._run, bounded, entropy, progress)
 
     def _run(self, bounded: NamedCounts, entropy: Entropy, progress: Progress) -> MechanismResult:

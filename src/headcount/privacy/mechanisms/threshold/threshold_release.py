@@ -90,13 +90,13 @@ class ThresholdedCounts:
 
 def threshold_release(
     counts: Sequence[int] | NDArray[np.int64],
-    how: Thresholding,
+    method: Thresholding,
     entropy: Entropy,
     privacy_filter: PrivacyFilter,
 ) -> ThresholdedCounts:
     """Add noise to every count and release those that exceed the threshold.
 
-    Formal guarantee: the result, all of it, is approximate zCDP at ``how.cost`` with respect to
+    Formal guarantee: the result, all of it, is approximate zCDP at ``method.cost`` with respect to
     adding or removing one user, **provided** that a user changes at most ``max_items_per_user``
     counts, each by 1, that all counts of at least ``looked_at`` are there and no others, and that
     the order in which they are given depends on the names of their items only (threshold.md).
@@ -105,17 +105,17 @@ def threshold_release(
 
     Args:
         counts: the counts of the bounded histogram.
-        how: σ and T.
+        method: σ and T.
         entropy: where noise comes from.
         privacy_filter: is asked first.
     """
     true = np.asarray(counts, dtype=np.int64)
-    if true.size and not how.looked_at <= true.min() <= true.max() <= LARGEST_COUNT:
+    if true.size and not method.looked_at <= true.min() <= true.max() <= LARGEST_COUNT:
         raise ValueError("counts must be those that are looked at")
-    privacy_filter.reserve(how.cost)
-    noisy = np.array(entropy.discrete_gaussian(true.tolist(), how.sigma), dtype=np.int64)
-    privacy_filter.settle(how.cost)
-    positions = np.flatnonzero(noisy > how.threshold)
+    privacy_filter.reserve(method.cost)
+    noisy = np.array(entropy.discrete_gaussian(true.tolist(), method.sigma), dtype=np.int64)
+    privacy_filter.settle(method.cost)
+    positions = np.flatnonzero(noisy > method.threshold)
     return ThresholdedCounts(positions, noisy[positions], privacy_filter.spent)
 
 
