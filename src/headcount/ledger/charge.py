@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 
 from headcount.errors import (
+    CancelledError,
     HeadcountError,
     LedgerError,
     LedgerUnavailableError,
@@ -131,10 +132,10 @@ class Charge:
         except BaseException as error:
             if self._ledger is not None and self._reservation is not None:
                 error.add_note(f"The query ended while it read rows. {self._stays()}")
-                self._ledger.tell(
-                    "The query ended while it read rows, and a single row can make it fail "
-                    f"(TRY_CAST instead of CAST may help). {self._stays()}"
-                )
+                failed = isinstance(error, Exception) and not isinstance(error, CancelledError)
+                hint = " (TRY_CAST instead of CAST may help)" if failed else ""
+                ended = "failed, as a single row can make it do" if failed else "was interrupted"
+                self._ledger.tell(f"The query {ended}{hint}, while it read rows. {self._stays()}")
             raise
 
     def _stays(self) -> str:
