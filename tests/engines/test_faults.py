@@ -20,7 +20,7 @@ DEADLINE = 600  # for what takes seconds, on a machine that others use too
 OPTIONS = ["--user", "u", "--item", "i", "--rho", "1"]
 # With one pass over the events the engine is counting when it is lost; with several, it is keeping
 # the pairs.
-METHODS = {"pcr": "counted", "auto": "read"}
+METHODS = {"pcr-paper": "counted", "auto": "read"}
 # As many pairs as could be counted in hours.
 ENDLESS = (
     "SELECT a::text AS u, b::text AS i "
