@@ -14,9 +14,9 @@ from headcount.engines.guard import interruptibly
 BUDGET = hc.Budget(rho=1)
 EVENTS = pa.table({"who": list(range(400)), "what": ["tea"] * 400})
 # More rows than anybody would wait for.
-ENDLESS = "SELECT range AS who, 'tea' AS what FROM range(10_000_000_000_000)"
+ENDLESS = "SELECT range AS who, 'tea' AS what FROM range(10000000000000)"
 ENDLESS_SQLITE = """
-    WITH RECURSIVE n(who) AS (SELECT 1 UNION ALL SELECT who + 1 FROM n)
+    WITH RECURSIVE n AS (SELECT 1 AS who UNION ALL SELECT who + 1 FROM n)
     SELECT who, 'tea' AS what FROM n
 """
 

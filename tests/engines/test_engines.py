@@ -51,7 +51,7 @@ def table_of(items, people=60, kind=None):
 
 
 def released(call, **changes):
-    """Release as a user would; in a single pass too, which must find the same items."""
+    """Release as a user would; by `pcr` too, which must find the same items."""
     call = {"user": "who", "item": "what", "budget": BUDGET, "unsafe_seed": 4, **call, **changes}
     source = call.pop("source")
     release = headcount.release(source, **call)
@@ -252,7 +252,9 @@ def test_far_values_are_no_error_whatever_their_rank(engine, name, on_engine):
     for most, least in ((far, 5), (5, far)):
         users = [f"u{n}" for n in range(90)]
         table = pa.table({"who": [*users, "u1"], "what": pa.array([most] * 90 + [least], kind)})
-        found = released(on_engine(engine, table), candidates=1)
+        # DuckDB, which keeps pairs for Polars, refuses times of day in nanoseconds before 1.5.
+        method = "pcr-paper" if (engine, name) == ("polars", "time of day") else "pcr"
+        found = released(on_engine(engine, table), candidates=1, method=method)
         # Polars reads what is no time of day as NULL, since 2.0.
         read_as_null = (engine, name, most) == ("polars", "time of day", far)
         assert len(found) == (0 if read_as_null and polars.__version__ >= "2" else 1)
