@@ -34,6 +34,14 @@ def write(folder, rows, name):
         (folder / name).write_text("\n".join(["u,i", *lines]) + "\n")
 
 
+def without_chance(account):
+    """Leave out what follows from noise that was paid for, and so differs from run to run."""
+    document = json.loads(account)
+    for key in ("k_bar", "rounds_run"):
+        document["settings"].pop(key, None)
+    return json.dumps(document)
+
+
 @pytest.mark.parametrize("name", ["e.parquet", "e.csv"])
 @pytest.mark.parametrize("method", ["pcr", "pcr-paper"])
 def test_small_tables_all_look_the_same(headcount, tmp_path, name, method):
@@ -44,7 +52,7 @@ def test_small_tables_all_look_the_same(headcount, tmp_path, name, method):
         assert ran.code == 0
         assert json.loads(ran.out)["items"] == []
         assert NOTHING_RELEASED.text in ran.err
-        seen.add((ran.out, ran.err))
+        seen.add((without_chance(ran.out), ran.err))
     assert len(seen) == 1
     assert json.loads(seen.pop()[0])["spent"]["rho"] > 0
 
@@ -57,5 +65,10 @@ def test_the_files_are_the_same_too(headcount, tmp_path, ending):
         output = tmp_path / f"o.{ending}"
         args = [*ASK, "--output", output, "--force"]
         assert headcount("release", tmp_path / "e.parquet", *args).code == 0
-        seen.add(output.read_bytes())
+        if ending == "parquet":
+            table = pq.read_table(output)
+            account = without_chance(table.schema.metadata[b"headcount"])
+            seen.add((account, str(table.schema.remove_metadata()), len(table)))
+        else:
+            seen.add(output.read_bytes())
     assert len(seen) == 1
