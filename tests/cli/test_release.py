@@ -70,8 +70,8 @@ def test_json_is_one_object_of_the_promised_shape(headcount, parquet):
     assert list(content["spent"]) == ["rho", "delta"]
     assert 0 < content["spent"]["rho"] <= guarantee["rho"]
     assert 0 < content["spent"]["delta"] <= guarantee["delta"]
-    pcr = {"k_bar", "r", "epsilon_star", "delta_star", "growth"}
-    assert content["settings"]["chosen"] == "rationed" or pcr <= set(content["settings"])
+    settings = {"rationed": {"chosen", "r"}, "pcr": {"chosen", "r", "k_bar", "selection"}}
+    assert settings[content["settings"]["chosen"]] <= set(content["settings"])
 
 
 def test_formats_on_stdout(headcount, parquet):
