@@ -23,7 +23,7 @@ from headcount.views.histogram import check_names
 FORMAT = "headcount-question-1"
 
 #: What ``method=`` accepts, apart from mechanisms that were registered from outside.
-Method = Literal["auto", "pcr", "pcr-paper", "rationed", "threshold"]
+Method = Literal["auto", "pcr", "pcr-paper", "pcr-noise-reduction", "rationed", "threshold"]
 #: What ``columns=`` accepts.
 Columns = Literal["standard", "all"]
 DEFAULT_METHOD = cast("Method", DEFAULT)

@@ -21,8 +21,9 @@ EVENTS = pa.table(
         "i": [f"i{n}" for n in range(4) for _ in range(900 - 200 * n)],
     }
 )
+UNBOUNDED = ("auto", "pcr", "pcr-paper", "pcr-noise-reduction", "rationed")
 METHODS = {
-    **{method: {"method": method} for method in ("auto", "pcr", "pcr-paper", "rationed")},
+    **{method: {"method": method} for method in UNBOUNDED},
     "threshold": {"method": "threshold", "max_items_per_user": 4},
     "release_counts": {},
 }

@@ -63,7 +63,7 @@ def test_a_release_that_spent_more_than_was_reserved_is_not_settled(opened, amou
 
 def test_which_methods_pay_what_they_get():
     """Each needs a proof in ledger.md; a method that joins them needs it first."""
-    proven = ("auto", "pcr", "pcr-paper", "rationed", "threshold")
+    proven = ("auto", "pcr", "pcr-paper", "pcr-noise-reduction", "rationed", "threshold")
     assert [name for name in names() if pays_what_it_gets(name)] == list(proven)
     assert not pays_what_it_gets("another")
 

@@ -61,7 +61,8 @@ def mechanism_options(command: _Command) -> _Command:
                      help="The error to aim at for each count [default: 0.1]."),
         click.option("--method", type=click.Choice(names()), default=DEFAULT, show_default=True,
                      help="auto chooses between pcr and rationed; pcr-paper has the settings of "
-                          "the paper; threshold needs --max-items-per-user."),
+                          "the paper, pcr-noise-reduction also measures in steps; threshold needs "
+                          "--max-items-per-user."),
     ):  # fmt: skip
         command = option(command)
     return command

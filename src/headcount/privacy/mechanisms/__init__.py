@@ -13,7 +13,7 @@ from headcount.privacy.mechanisms.base import (
     Plan,
     Progress,
 )
-from headcount.privacy.mechanisms.pcr import PCR, PaperPCR
+from headcount.privacy.mechanisms.pcr import PCR, NoiseReducingPCR, PaperPCR
 from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.mechanisms.threshold import Threshold
 
@@ -61,5 +61,5 @@ def pays_what_it_gets(name: str) -> bool:
     return name in _registered and _registered[name].pays_what_it_gets
 
 
-for _kind in (Auto, PCR, PaperPCR, Rationed, Threshold):
+for _kind in (Auto, PCR, PaperPCR, NoiseReducingPCR, Rationed, Threshold):
     register(_kind)

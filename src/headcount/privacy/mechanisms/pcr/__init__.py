@@ -1,5 +1,5 @@
 """Private Count Release, the paper's mechanism."""
 
-from headcount.privacy.mechanisms.pcr.mechanism import PCR, PaperPCR
+from headcount.privacy.mechanisms.pcr.mechanism import PCR, NoiseReducingPCR, PaperPCR
 
-__all__ = ["PCR", "PaperPCR"]
+__all__ = ["PCR", "NoiseReducingPCR", "PaperPCR"]

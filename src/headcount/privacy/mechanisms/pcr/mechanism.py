@@ -160,3 +160,11 @@ class PaperPCR(PCR):
     name: ClassVar[str] = "pcr-paper"
     summary: ClassVar[str] = "Private Count Release with the settings of the paper"
     vets: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class NoiseReducingPCR(PaperPCR):
+    """The paper's algorithm with the measurement that it names for later: in steps."""
+
+    name: ClassVar[str] = "pcr-noise-reduction"
+    summary: ClassVar[str] = "pcr-paper, but counts are measured in steps until precise enough"

@@ -13,8 +13,13 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
+from headcount.privacy.mechanisms.pcr.noise_reduction import (
+    Measured,
+    measure_in_steps,
+    with_steps,
+)
 from headcount.privacy.mechanisms.pcr.race import race
-from headcount.privacy.mechanisms.pcr.schedule import levels
+from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.randomness import Entropy
 
@@ -25,7 +30,7 @@ class ReleasedCounts:
 
     Attributes:
         positions: which candidates were released, in the order they came out.
-        counts: their counts with discrete Gaussian noise.
+        counts: their counts with discrete Gaussian noise, or several of those combined.
         sigmas: σ of each count's noise.
         thresholds: T of the level that each came out at.
         k_bar: k̄, how many candidates were considered.
@@ -34,7 +39,7 @@ class ReleasedCounts:
     """
 
     positions: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.float64]
     sigmas: NDArray[np.float64]
     thresholds: NDArray[np.float64]
     k_bar: int
@@ -81,33 +86,48 @@ def private_count_release(
     candidates = Candidates.from_top(top, k_bar, floor)
     alive = np.ones(candidates.counts.size, dtype=np.bool_)
     positions: list[int] = []
-    counts: list[int] = []
+    counts: list[float] = []
     sigmas: list[float] = []
     thresholds: list[float] = []
     levels_run = 0
     progress("choosing and measuring items")  # once: how many levels there are is an outcome
     for plain in levels(settings, budget, k_bar):
         level = plain.with_noise(settings.factor(len(positions)))
+        if settings.in_steps:
+            level = with_steps(level)
         most_picks = level.most_picks(privacy_filter.left)
         if most_picks == 0:
             break
         levels_run += 1
-        privacy_filter.reserve(level.most(most_picks))
-        outcome = race(level, candidates, alive, most_picks, entropy)
-        items = outcome.picked
-        true_counts = candidates.counts[items].tolist()
-        counts += entropy.discrete_gaussian(true_counts, level.sigma)
-        positions += items
-        sigmas += [level.sigma] * len(items)
-        thresholds += [level.threshold] * len(items)
-        alive[items] = False
-        privacy_filter.settle(level.cost(len(items) + outcome.reached_bottom, len(items)))
+        while most_picks:
+            privacy_filter.reserve(level.most(most_picks))
+            outcome = race(level, candidates, alive, most_picks, entropy)
+            items = outcome.picked
+            measured = _measured(level, candidates.counts[items].tolist(), settings, entropy)
+            counts += measured.counts.tolist()
+            positions += items
+            sigmas += measured.sigmas.tolist()
+            thresholds += [level.threshold] * len(items)
+            alive[items] = False
+            picks = len(items) + outcome.reached_bottom
+            privacy_filter.settle(level.opening + level.pick * picks + measured.cost)
+            # What large counts did not need may be enough to go on with a level that was cut.
+            go_on = settings.in_steps and not outcome.reached_bottom
+            most_picks = level.most_picks(privacy_filter.left) if go_on else 0
     return ReleasedCounts(
         positions=np.array(positions, dtype=np.int64),
-        counts=np.array(counts, dtype=np.int64),
+        counts=np.array(counts, dtype=np.float64),
         sigmas=np.array(sigmas, dtype=np.float64),
         thresholds=np.array(thresholds, dtype=np.float64),
         k_bar=k_bar,
         levels_run=levels_run,
         spent=privacy_filter.spent,
     )
+
+
+def _measured(level: Level, true: list[int], settings: Settings, entropy: Entropy) -> Measured:
+    """Return the noisy counts of the items that a race picked."""
+    if settings.in_steps:
+        return measure_in_steps(true, level.sigma, settings.r, entropy)
+    noisy = np.array(entropy.discrete_gaussian(true, level.sigma), dtype=np.float64)
+    return Measured(noisy, np.full(noisy.size, level.sigma), level.measure * noisy.size)

@@ -39,6 +39,8 @@ class Settings:
         noise: how many times the paper's σ(ε) the noise of a count is, once enough items have
             been released to estimate each from all of them.
         charging: what is charged for.
+        in_steps: whether a count is measured in steps, until σ is small enough beside it, instead
+            of once with the level's σ.
     """
 
     epsilon_star: float = 0.0005
@@ -49,6 +51,7 @@ class Settings:
     growth: float = 1.05
     noise: float = 1.0
     charging: Charging = Charging.TRUE_COST
+    in_steps: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.k_bar, bool) or not isinstance(self.k_bar, int) or self.k_bar < 1:
@@ -118,6 +121,7 @@ PRESETS: dict[str, Settings] = {
         growth=math.sqrt(2), epsilon_star=0.0005, delta_star=1e-11, charging=Charging.PAPER
     ),
 }
+PRESETS["pcr-noise-reduction"] = replace(PRESETS["pcr-paper"], in_steps=True)
 
 
 def settings_for(method: str, **changes: float | None) -> Settings:

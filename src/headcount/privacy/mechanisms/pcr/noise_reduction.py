@@ -1,0 +1,80 @@
+"""Measuring in steps until a count is known well enough: a large count needs less precision.
+
+A Gaussian measurement costs half its precision 1/σ², and independent measurements that are combined
+by inverse variance add their precisions. So fresh noise at each step costs, wherever it stops, what
+one measurement with the final σ would have cost (pcr.md).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.gaussian import measure_cost
+from headcount.privacy.mechanisms.pcr.schedule import Level
+from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET
+from headcount.privacy.randomness import Entropy
+
+#: The precision after each step, as a share of that of one measurement with the level's σ: cube
+#: roots of two apart, from a 64th. On three sets coarser steps gave up to 5 % fewer items, and up
+#: to 4 points more of them within the target; a later start changed neither.
+SHARES = tuple(2.0 ** (step / 3) for step in range(-18, 1))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Noisy counts of some items.
+
+    Attributes:
+        counts: the combined measurements of each.
+        sigmas: σ of what they combine to.
+        cost: what all of them cost.
+    """
+
+    counts: NDArray[np.float64]
+    sigmas: NDArray[np.float64]
+    cost: Cost
+
+
+def step_sigmas(sigma: float) -> list[float]:
+    """Return σ of each step's own noise, so that all of them together have about ``sigma``."""
+    gained = np.diff(SHARES, prepend=0.0)
+    return [sigma / math.sqrt(share) for share in gained.tolist()]
+
+
+def with_steps(level: Level) -> Level:
+    """Return a level that sets enough aside to measure every item to the last step."""
+    measure = Cost(sum((measure_cost(each) for each in step_sigmas(level.sigma)), Fraction(0)))
+    required = Cost(max(level.required.rho, (level.pick + measure).rho), level.required.delta)
+    return replace(level, measure=measure, required=required)
+
+
+def measure_in_steps(
+    true_counts: Sequence[int], sigma: float, r: float, entropy: Entropy
+) -> Measured:
+    """Measure each count until σ is small beside it, or to the last step.
+
+    Whether to go on is decided from the noisy count alone. The steps taken, and what they cost, may
+    be published.
+    """
+    exact = np.array(true_counts, dtype=np.int64)
+    counts = np.zeros(exact.size)
+    precisions = np.zeros(exact.size)
+    measuring = np.arange(exact.size)
+    cost = Cost()
+    for each in step_sigmas(sigma):
+        noisy = np.array(entropy.discrete_gaussian(exact[measuring].tolist(), each), dtype=float)
+        cost += Cost(measure_cost(each)) * measuring.size
+        precision = 1 / each**2
+        before = precisions[measuring]
+        precisions[measuring] = before + precision
+        counts[measuring] = (counts[measuring] * before + noisy * precision) / precisions[measuring]
+        reached = r * counts[measuring] * np.sqrt(precisions[measuring]) >= SIGMAS_WITHIN_TARGET
+        measuring = measuring[~reached]
+        if not measuring.size:
+            break
+    return Measured(counts, 1 / np.sqrt(precisions), cost)
