@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from experiments import run
 from experiments.bars import bars
 from experiments.cells import Cell
 from experiments.hindsight import BestThreshold, Oracle
 from experiments.yields import METHODS, table
+
+from experiments import run
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.methods import Target
 from headcount.evaluation.trials import TrialOutcome
