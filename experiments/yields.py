@@ -14,7 +14,7 @@ from pathlib import Path
 
 from experiments import run
 from experiments.sets import DATA, ROOT, shapes, sources
-from experiments.store import Description, Store
+from experiments.store import Description, ResultStore
 from headcount.evaluation.methods import Method
 from headcount.evaluation.plume import Plume, WithThreshold
 from headcount.evaluation.release import ReleaseMethod
@@ -79,7 +79,7 @@ class Cell:
 Cells = dict[tuple[str, float, str], Cell]
 
 
-def cells(descriptions: Iterable[Description], store: Store, trials: int) -> Cells:
+def cells(descriptions: Iterable[Description], store: ResultStore, trials: int) -> Cells:
     """Return the mean of each method on each set at each budget."""
     found: Cells = {}
     for description in descriptions:
@@ -176,7 +176,7 @@ def main() -> None:
         files = sources({}, options.data, quick=False)
         found += [source for source in files if source.name in _names(options.data)]
     found = [source for source in found if not options.sets or source.name in options.sets]
-    store = Store(options.output)
+    store = ResultStore(options.output)
     descriptions = run.run_all(found, store, options.trials, lambda most_items: METHODS)
     means = cells(descriptions, store, options.trials)
     text = table([d.name for d in descriptions], means)

@@ -13,7 +13,7 @@ from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.views.bounded import bounded_counts
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import check_columns, count_distinct_users
 from tests.engines.conftest import ENGINES
 

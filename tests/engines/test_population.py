@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from headcount.views.protocol import GRID, RATION
 from tests.engines.conftest import ENGINES
 from tests.privacy.population import PlainPopulation, by_item
