@@ -8,7 +8,7 @@ from pathlib import Path
 from experiments import figures, run, tables, takeaways
 from experiments.paper_sets import PAPER_SETS
 from experiments.sets import DATA, ROOT, sources
-from experiments.store import Store
+from experiments.store import ResultStore
 from headcount.errors import HeadcountError, SettingsError
 from headcount.evaluation.methods import Method
 from headcount.evaluation.partition_selection import SELECTIONS
@@ -63,7 +63,7 @@ def experiment(options: argparse.Namespace) -> None:
         print(f"{source.name}: {source.origin}", file=sys.stderr)
     output = options.output or ROOT / "results" / ("paper-quick" if options.quick else "paper")
     trials = options.trials or (run.QUICK_TRIALS if options.quick else run.TRIALS)
-    store = Store(output)
+    store = ResultStore(output)
 
     def methods_for(most_items: int) -> list[Method]:
         return standard_methods(most_items, options.selection)

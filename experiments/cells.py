@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from experiments import run
-from experiments.store import Description, Store
+from experiments.store import Description, ResultStore
 from headcount.evaluation.methods import Method
 from headcount.evaluation.trials import TrialOutcome
 
@@ -75,7 +75,7 @@ Cells = dict[tuple[str, float, str], Cell]
 
 
 def cells(
-    descriptions: Iterable[Description], store: Store, trials: int, methods: Sequence[Method]
+    descriptions: Iterable[Description], store: ResultStore, trials: int, methods: Sequence[Method]
 ) -> Cells:
     """Return the mean of each method on each set at each budget."""
     found: Cells = {}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.evaluation.summary import Row
+from headcount.evaluation.summary import SummaryRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _COLOURS = {
 }
 
 
-def draw(name: str, origin: str, rows: Sequence[Row], folder: Path) -> None:
+def draw(name: str, origin: str, rows: Sequence[SummaryRow], folder: Path) -> None:
     """Draw the 95th percentile above the 99th, and write SVG and PNG."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -50,12 +50,14 @@ def draw(name: str, origin: str, rows: Sequence[Row], folder: Path) -> None:
     figure.savefig(folder / f"{name}.png", dpi=110)
 
 
-def _chosen(rows: Sequence[Row], percentile: int) -> list[Row]:
+def _chosen(rows: Sequence[SummaryRow], percentile: int) -> list[SummaryRow]:
     other = {95: "-99", 99: "-95"}[percentile]
     return [row for row in rows if other not in row.method]
 
 
-def _bars(axis: "Axes", chosen: Sequence[Row], values: Sequence[tuple[float, float]]) -> None:
+def _bars(
+    axis: "Axes", chosen: Sequence[SummaryRow], values: Sequence[tuple[float, float]]
+) -> None:
     rhos = sorted({row.rho for row in chosen})
     methods = list(dict.fromkeys(row.method for row in chosen))
     width = 0.8 / len(methods)

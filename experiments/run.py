@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from experiments.sets import Source
-from experiments.store import Description, Store
+from experiments.store import Description, ResultStore
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.methods import Method, Target
 from headcount.evaluation.trials import TrialOutcome, run_trial
@@ -36,7 +36,7 @@ Methods = Callable[[int], list[Method]]
 
 
 def run_all(
-    found: Sequence[Source], store: Store, trials: int, methods_for: Methods
+    found: Sequence[Source], store: ResultStore, trials: int, methods_for: Methods
 ) -> list[Description]:
     """Run what is missing in the store and return what the sets are like."""
     descriptions = []
@@ -73,7 +73,7 @@ Piece = tuple[Target, int, list[Method]]
 
 
 def _missing(
-    store: Store, description: Description, trials: int, methods_for: Methods
+    store: ResultStore, description: Description, trials: int, methods_for: Methods
 ) -> list[Piece]:
     """Return each target and seed with the methods that have no outcome yet."""
     methods = methods_for(description.most_items)
@@ -90,7 +90,7 @@ def _run(
     folder: Path,
     description: Description,
     pieces: Sequence[Piece],
-    store: Store,
+    store: ResultStore,
 ) -> Iterator[None]:
     running: dict[Future[list[TrialOutcome]], Target] = {
         pool.submit(_trial, folder, target, seed, methods): target

@@ -42,7 +42,7 @@ class Description:
         )
 
 
-class Store:
+class ResultStore:
     """The folder of results."""
 
     def __init__(self, folder: Path) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from experiments.store import Description
-from headcount.evaluation.summary import HEADER, Row, shown
+from headcount.evaluation.summary import HEADER, SummaryRow, shown
 
 #: The rows of each set, by its name.
-Results = Mapping[str, Sequence[Row]]
+Results = Mapping[str, Sequence[SummaryRow]]
 
 
 def to_csv(results: Results) -> str:
     """Return every figure, with the name of the set in front."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, ["set", *Row.__dataclass_fields__], lineterminator="\n")
+    writer = csv.DictWriter(out, ["set", *SummaryRow.__dataclass_fields__], lineterminator="\n")
     writer.writeheader()
     for name, rows in results.items():
         writer.writerows({"set": name, **asdict(row)} for row in rows)

@@ -7,7 +7,7 @@ from experiments.run import RHOS
 from experiments.sets import MATCHED
 from experiments.store import Description
 from experiments.tables import Results, markdown_table
-from headcount.evaluation.summary import Row
+from headcount.evaluation.summary import SummaryRow
 
 #: Results that Plume without a threshold released on Wikipedia, by percentile and ρ, in the text.
 WIKIPEDIA_RELEASED = {
@@ -21,20 +21,20 @@ PCR = "pcr-paper"
 class Figures:
     """The rows of a set, asked for by method and ρ."""
 
-    def __init__(self, rows: Sequence[Row], selection: str) -> None:
-        self._rows: Mapping[tuple[str, float], Row] = {(r.method, r.rho): r for r in rows}
+    def __init__(self, rows: Sequence[SummaryRow], selection: str) -> None:
+        self._rows: Mapping[tuple[str, float], SummaryRow] = {(r.method, r.rho): r for r in rows}
         self._plume = "plume" if selection == "weighted" else f"plume-{selection}"
 
-    def pcr(self, rho: float) -> Row:
+    def pcr(self, rho: float) -> SummaryRow:
         """PCR with the paper's settings."""
         return self._rows[PCR, rho]
 
-    def plume(self, percentile: int, rho: float, *, threshold: bool = False) -> Row:
+    def plume(self, percentile: int, rho: float, *, threshold: bool = False) -> SummaryRow:
         """Plume, with or without its threshold."""
         ending = "-threshold" if threshold else ""
         return self._rows[f"{self._plume}-{percentile}{ending}", rho]
 
-    def cut(self, percentile: int, rho: float) -> Row:
+    def cut(self, percentile: int, rho: float) -> SummaryRow:
         """Plume with threshold."""
         return self.plume(percentile, rho, threshold=True)
 
@@ -60,11 +60,11 @@ class Takeaway:
     rhos: tuple[float, ...] = RHOS
 
 
-def _beyond(row: Row) -> str:
+def _beyond(row: SummaryRow) -> str:
     return "–" if row.beyond is None else f"{row.beyond:.0%}"
 
 
-def _off(row: Row) -> float:
+def _off(row: SummaryRow) -> float:
     return row.beyond or 0.0
 
 
@@ -83,7 +83,7 @@ def _shares(f: Figures, rho: float) -> str:
             f"and {_beyond(f.cut(99, rho))}")  # fmt: skip
 
 
-def _misses(row: Row) -> float:
+def _misses(row: SummaryRow) -> float:
     return row.released - row.within
 
 

@@ -14,7 +14,7 @@ from experiments.bars import bars
 from experiments.cells import Cells, cells
 from experiments.hindsight import BestThreshold, Oracle
 from experiments.sets import DATA, ROOT, shapes, sources
-from experiments.store import Store
+from experiments.store import ResultStore
 from headcount.evaluation.methods import Method
 from headcount.evaluation.plume import Plume, WithThreshold
 from headcount.evaluation.release import ReleaseMethod
@@ -66,7 +66,7 @@ def main() -> None:
         files = sources({}, options.data, quick=False)
         found += [source for source in files if source.name in _names(options.data)]
     found = [source for source in found if not options.sets or source.name in options.sets]
-    store = Store(options.output)
+    store = ResultStore(options.output)
     descriptions = run.run_all(found, store, options.trials, lambda most_items: METHODS)
     names = [description.name for description in descriptions]
     means = cells(descriptions, store, options.trials, METHODS)

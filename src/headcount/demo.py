@@ -1,4 +1,4 @@
-"""MechanismResult-up events, a release of them, and how close it came."""
+"""Made-up events, a release of them, and how close it came."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

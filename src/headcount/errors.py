@@ -2,16 +2,16 @@
 
     HeadcountError                      exit code
     ├── InputError                      2   what was asked for, or the data given, cannot be used
-    │   ├── BudgetError                 2   a privacy budget that is no budget
+    │   ├── BudgetError                 2   numbers that do not make a privacy budget
     │   ├── SettingsError               2   a parameter outside its range
     │   ├── SourceError                 2   a file, table, column or query that cannot be read
     │   └── OutputError                 2   a place that cannot be written to
     ├── MissingExtraError               2   an optional package that is not installed
-    ├── EngineError                     4   the engine failed while it ran the query
+    ├── EngineError                     4   the engine failed while running the query
     ├── LedgerError                     2   a ledger that cannot be used as asked
     │   ├── BudgetRefusedError          3   a release that a dataset's budget does not allow
     │   ├── LedgerUnavailableError      4   the ledger cannot be read or written now
-    │   └── VerificationError           5   a ledger, or a release, that is not as it was written
+    │   └── VerificationError           5   a ledger or a release that was changed
     ├── CancelledError                  130 a release that was cancelled through its token
     ├── NotPrivateError                 2   a seeded run where a private one is needed
     └── BudgetExceededError             1   a step asked for more than is left: a bug
@@ -63,7 +63,7 @@ class MissingExtraError(HeadcountError):
 
 
 class EngineError(HeadcountError):
-    """The engine failed while it ran the query; nothing was released."""
+    """The engine failed while running the query; nothing was released."""
 
     exit_code = 4
 

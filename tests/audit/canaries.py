@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.privacy.mechanisms.rationed import rationed_release as rationed
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from tests.privacy.audit import gaussian_score
 
 # Ids of canaries are above those of all others.

@@ -14,7 +14,7 @@ from headcount import pipeline
 from headcount.privacy.accounting.filter import PrivacyFilter
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views import engine_pairs as population
+from headcount.views import engine_population as population
 from headcount.views import engine_view
 from headcount.views.bounded import bounded_counts
 from headcount.views.protocol import RATION

@@ -108,7 +108,7 @@ def test_demo(headcount, small_demo):
     assert ran.out.split()[:3] == ["film", "count", "95"]
     assert len(ran.out.splitlines()) == 12
     assert "Guarantee: " in ran.err
-    assert re.search(r"Of the \d+ released counts \d+\.\d% are within 10% of the truth", ran.err)
+    assert re.search(r"Of the \d+ released counts, \d+\.\d% are within 10% of the truth", ran.err)
     assert "only because the data is made up" in ran.err
 
 

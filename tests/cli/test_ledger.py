@@ -168,8 +168,8 @@ def test_an_output_does_not_replace_a_ledger(headcount, parquet, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--again"], "--again and --actor go with --ledger"),
-        (["--actor", "ann"], "--again and --actor go with --ledger"),
+        (["--again"], "--again and --actor need --ledger"),
+        (["--actor", "ann"], "--again and --actor need --ledger"),
         (["--dataset", "shop"], "go together"),
         (["--ledger", "nowhere.db"], "go together"),
         (["--ledger", "nowhere.db", "--dataset", "shop"], "headcount ledger init"),

@@ -13,7 +13,7 @@ from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.views.bounded import bounded_counts
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import check_columns, count_distinct_users
 from tests.engines.conftest import ENGINES
 
@@ -28,7 +28,7 @@ def check_counts(call, items):
         population = EnginePopulation(events, "who", ["what"])
         assert population.highest_counts(items + 1).counts.to_pylist() == [1] * items
         assert population.sizes([1, items, items + 1]) == [1, 1, 0]
-        weights = population.weights(UNIT, items, 1)
+        weights = population.weights(UNIT, items, 1).values
         assert len(weights) == items
         assert sum(int(weight) ** 2 for weight in weights) <= UNIT**2
         bounded = bounded_counts(events, "who", ["what"], items, 1)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from headcount.views.protocol import GRID, RATION
 from tests.engines.conftest import ENGINES
-from tests.privacy.population import PlainPopulation
+from tests.privacy.population import PlainPopulation, by_item
 
 PAIRS = [(u, 1000 - i) for u in range(60) for i in range(1 + u % 7)]
 NAMES = ["item_number", "users", "user_number", "items_of_user", "items", "user", "total"]
@@ -41,12 +41,12 @@ def answers(name, source=None, **request):
         top = population.highest_counts(3)
         # Of users with 7 items nothing counts, and of items with little weight; of one user no
         # more than 900 is lost.
-        weights = population.weights(2**14, 6, 2**16 + 2**15).tolist()
-        population.found([0, 1, 3, 4])
+        weights = population.weights(2**14, 6, 2**16 + 2**15)
+        population.found(weights, [0, 1, 3, 4])
         costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
         return (
             list(zip(top.items[name].to_pylist(), top.counts.to_pylist(), strict=True)),
-            weights,
+            weights.values.tolist(),
             population.found_names()[name].to_pylist(),
             population.sizes([1, 2, 4]),
             population.clipped_sums(costs).tolist(),
@@ -60,13 +60,11 @@ def test_what_an_engine_answers_to_bounds_is_what_plain_python_does():
     plain = PlainPopulation(PAIRS)
     top = Counter(item for _, item in PAIRS).most_common(3)
     bounded = plain.weights(2**14, 6, 2**16 + 2**15)
-    weights = dict(zip(plain.asked, bounded.tolist(), strict=True))
+    weights = by_item(bounded)
     for without in [(100, 2**16 + 2**15), (6, 1)]:
-        other = PlainPopulation(PAIRS)
-        numbers = other.weights(2**14, *without).tolist()
-        assert dict(zip(other.asked, numbers, strict=True)) != weights
+        assert by_item(PlainPopulation(PAIRS).weights(2**14, *without)) != weights
     found = [sorted(weights)[place] for place in (0, 1, 3, 4)]
-    plain.found([plain.asked.index(item) for item in found])
+    plain.found(bounded, [bounded.items.index(item) for item in found])
     costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
     clipped, whole = (plain.lost(costs, FEATURES, most) for most in ([900, 40], [10**9] * 2))
     assert clipped[0] < whole[0]
@@ -113,7 +111,7 @@ def test_items_that_are_no_numbers_are_numbered_too(engine, on_engine):
         population = EnginePopulation(events, "who", ["what"])
         items = 2 if engine == "spark" else 3  # through Ibis, Spark takes NaN for NULL
         assert population.sizes([items, items + 1]) == [3, 0]
-        assert population.weights(2**14, 100, 1).size == items
+        assert population.weights(2**14, 100, 1).values.size == items
 
 
 def test_found_items_are_in_the_order_of_their_names():
@@ -137,14 +135,12 @@ def test_an_engine_answers_like_plain_python(pairs, costs, most, data):
         for _ in range(2):
             assert engine.sizes([1, 2, 5]) == plain.sizes([1, 2, 5])
             weights = engine.weights(2**14, 6, 2**13)
-            names = engine._asked["what"].to_pylist()
+            names = weights.items["what"].to_pylist()
             expected = plain.weights(2**14, 6, 2**13)
-            assert dict(zip(names, weights, strict=True)) == dict(
-                zip(plain.asked, expected, strict=True)
-            )
+            assert dict(zip(names, weights.values.tolist(), strict=True)) == by_item(expected)
             chosen = data.draw(st.sets(st.sampled_from(names))) if names else set()
-            engine.found([names.index(name) for name in sorted(chosen)])
-            plain.found([plain.asked.index(name) for name in sorted(chosen)])
+            engine.found(weights, [names.index(name) for name in sorted(chosen)])
+            plain.found(expected, [expected.items.index(name) for name in sorted(chosen)])
         assert engine.found_names()["what"].to_pylist() == plain.names
         if not plain.names:
             return

@@ -9,7 +9,7 @@ from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.views.bounded import bounded_counts
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import count_distinct_users

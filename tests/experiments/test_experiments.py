@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from experiments.store import Description, Store
+from experiments.store import Description, ResultStore
 from experiments.takeaways import TAKEAWAYS, page
 
 from headcount.evaluation.methods import Target
-from headcount.evaluation.summary import Row
+from headcount.evaluation.summary import SummaryRow
 from headcount.evaluation.trials import TrialOutcome
 
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def described(name, stamp="1"):
 
 
 def test_results_of_another_file_are_not_mixed_in(tmp_path):
-    store, target = Store(tmp_path), Target(1.0, 1e-6, 0.1)
+    store, target = ResultStore(tmp_path), Target(1.0, 1e-6, 0.1)
     outcome = TrialOutcome("pcr", 1.0, 0, 3, 2, 3, 0.5)
     store.add(described("a"), target, [outcome])
     assert store.outcomes(described("a"), target) == [outcome]
@@ -110,7 +110,7 @@ def test_results_of_another_file_are_not_mixed_in(tmp_path):
 
 def row(method, rho, released, within):
     beyond = 1 - within / released
-    return Row(method, rho, 1, released, 0.0, within, 0.0, beyond, 0.0, 0.0)
+    return SummaryRow(method, rho, 1, released, 0.0, within, 0.0, beyond, 0.0, 0.0)
 
 
 def test_takeaways_say_whether_they_are_agreed():

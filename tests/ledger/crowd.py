@@ -23,7 +23,7 @@ import headcount as hc
 from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
 from headcount.ledger.published import fingerprint_of_file
-from headcount.ledger.stored import to_bytes
+from headcount.ledger.stored_releases import to_bytes
 from headcount.outputs import AtomicFile, render
 from headcount.privacy.mechanisms import Options
 from headcount.privacy.mechanisms.pcr import PCR

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
 from headcount.ledger.amounts import Total, as_typed, charge_of, minus, what_fits
 from headcount.ledger.balance import Books
-from headcount.ledger.entries import NO_HASH, Entry, Kind, Row, link, read_chain
+from headcount.ledger.entries import NO_HASH, Entry, Kind, StoredEntry, link, read_chain
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 
@@ -221,14 +221,14 @@ def chain(number):
     for n in range(1, number + 1):
         body = Entry(n, "", "ann", Kind.RETIRE, "a", {"reason": f"r{n}"}).body()
         hash_ = link(hash_, body)
-        rows.append(Row(n, body, hash_))
+        rows.append(StoredEntry(n, body, hash_))
     return rows
 
 
 def swapped(rows, i, j):
     rows[i], rows[j] = (
-        Row(i + 1, rows[j].body, rows[j].hash),
-        Row(j + 1, rows[i].body, rows[i].hash),
+        StoredEntry(i + 1, rows[j].body, rows[j].hash),
+        StoredEntry(j + 1, rows[i].body, rows[i].hash),
     )
     return rows
 
@@ -236,7 +236,7 @@ def swapped(rows, i, j):
 def edited(rows, i, *, rehash=False):
     body = rows[i].body.replace("ann", "bob")
     hash_ = link(rows[i - 1].hash if i else NO_HASH, body) if rehash else rows[i].hash
-    rows[i] = Row(rows[i].number, body, hash_)
+    rows[i] = StoredEntry(rows[i].number, body, hash_)
     return rows
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.names import public_name, source_key
-from headcount.ledger.stored import known_by
+from headcount.ledger.stored_releases import known_by
 
 SECRET = "hunter2"
 

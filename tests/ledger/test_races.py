@@ -13,7 +13,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger import store
-from headcount.ledger.stored import to_bytes
+from headcount.ledger.stored_releases import to_bytes
 from tests.engines.test_faults import wait_until
 from tests.ledger.conftest import NOON, made_of, schema_of
 

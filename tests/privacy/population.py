@@ -6,7 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from headcount.views.protocol import GRID, RATION
+from headcount.views.protocol import GRID, RATION, ItemWeights
+
+
+def by_item(weights: ItemWeights) -> dict[object, int]:
+    """The weights of a `PlainPopulation`, by the names of its items."""
+    return dict(zip(weights.items, weights.values.tolist(), strict=True))
 
 
 class PlainPopulation:
@@ -17,7 +22,6 @@ class PlainPopulation:
         for user, item in pairs:
             self.items_of.setdefault(user, set()).add(item)
         self.names: list[object] = []
-        self.asked: list[object] = []
 
     def _open(self) -> list[set[object]]:
         found = set(self.names)
@@ -32,11 +36,11 @@ class PlainPopulation:
         for items in self._open():
             if 0 < len(items) <= most_items:
                 sums.update(dict.fromkeys(items, math.isqrt(unit**2 // len(items))))
-        self.asked = sorted((item for item in sums if sums[item] >= at_least), key=repr)
-        return np.array([sums[item] for item in self.asked], dtype=np.int64)
+        items = sorted((item for item in sums if sums[item] >= at_least), key=repr)
+        return ItemWeights(np.array([sums[item] for item in items], dtype=np.int64), items)
 
-    def found(self, places: Sequence[int]) -> None:
-        self.names += [self.asked[place] for place in places]
+    def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
+        self.names += [weights.items[place] for place in places]
 
     def shares(self, costs) -> list[tuple[int, list[int]]]:
         """Of each user: a, and the places of the items that it is given to."""

@@ -32,7 +32,7 @@ from tests.privacy.audit import (
     transcript_scores,
 )
 from tests.privacy.laws import candidates_of, run_law
-from tests.privacy.population import PlainPopulation
+from tests.privacy.population import PlainPopulation, by_item
 
 RUNS = int(os.environ.get("AUDIT_RUNS", "10000"))
 # Where runs are made one by one.
@@ -154,9 +154,10 @@ class Copies:
         self.one.names = list(found)
 
     def weights(self, *arguments):
-        return np.tile(self.one.weights(*arguments), RUNS)
+        self.answer = self.one.weights(*arguments)
+        return replace(self.answer, values=np.tile(self.answer.values, RUNS))
 
-    def found(self, places):
+    def found(self, weights, places):
         self.places = np.array(places, dtype=np.int64)
 
     def clipped_sums(self, costs):
@@ -189,7 +190,7 @@ def discoveries(crowd, entropy):
     """In each copy: which items were found, and their noisy weights (none: NaN)."""
     population = Copies(crowd)
     weights, sigma = asking(population, entropy).discover(RHO, DELTA, SIZES)
-    items = population.one.asked
+    items = population.answer.items
     noisy = np.full(RUNS * len(items), np.nan)
     noisy[population.places] = weights
     return dict(zip(items, noisy.reshape(RUNS, -1).T, strict=True)), sigma
@@ -219,8 +220,8 @@ BOUND = rationed.thresholds
 
 def true_weights(crowd, looked_at):
     population = Copies(crowd).one
-    weights = population.weights(UNIT, TAKE_PART, looked_at) / UNIT
-    return dict(zip(population.asked, weights, strict=True))
+    weights = by_item(population.weights(UNIT, TAKE_PART, looked_at))
+    return {item: weight / UNIT for item, weight in weights.items()}
 
 
 def discovery_told_apart(case, noise=SeededEntropy):

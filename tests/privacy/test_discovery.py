@@ -16,6 +16,7 @@ from headcount.privacy.mechanisms.rationed.queries import LOOKED_AT, MOST_ITEMS,
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
+from headcount.views.protocol import ItemWeights
 from tests.privacy.population import PlainPopulation
 
 
@@ -93,7 +94,7 @@ def test_an_item_that_only_users_with_too_many_items_have_is_not_looked_at():
     class Peeking(PlainPopulation):
         def weights(self, unit, most_items, at_least):
             answer = super().weights(unit, most_items, at_least)
-            seen.append((at_least, answer.size))
+            seen.append((at_least, answer.values.size))
             return answer
 
     rationed_release(Peeking(pairs), 0.1, Budget(rho=1e12), SeededEntropy(1))
@@ -122,9 +123,9 @@ class AtTheThreshold:
     def weights(self, unit, most_items, at_least):
         self.most_items = most_items
         bound = thresholds(self.sigma, at_least, self.delta)[most_items]
-        return np.array([bound - 1, bound, bound + 1])
+        return ItemWeights(np.array([bound - 1, bound, bound + 1]), items=None)
 
-    def found(self, places):
+    def found(self, weights, places):
         self.places = places
 
 
@@ -159,9 +160,9 @@ class Scripted:
 
     def weights(self, unit, most_items, at_least):
         self.asked.append(most_items)
-        return np.zeros(0, dtype=np.int64)
+        return ItemWeights(np.zeros(0, dtype=np.int64), items=None)
 
-    def found(self, places):
+    def found(self, weights, places):
         pass
 
 
@@ -183,7 +184,7 @@ class Flat:
     order = ()
 
     def weights(self, unit, most_items, at_least):
-        return np.full(3, 10**6 * unit)
+        return ItemWeights(np.full(3, 10**6 * unit), items=None)
 
-    def found(self, places):
+    def found(self, weights, places):
         self.order = places

@@ -18,7 +18,7 @@ from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import GRID, RATION
-from tests.privacy.population import PlainPopulation
+from tests.privacy.population import PlainPopulation, by_item
 
 ITEMS = range(8)
 someone = st.sets(st.sampled_from(ITEMS), max_size=8)
@@ -29,8 +29,7 @@ rhos = st.fractions(min_value=Fraction(1, 1000), max_value=5)
 
 def population(crowd, found=()):
     made = PlainPopulation((user, item) for user, items in enumerate(crowd) for item in items)
-    made.asked = list(ITEMS)
-    made.found(list(found))
+    made.names = list(found)
     return made
 
 
@@ -54,11 +53,7 @@ def test_a_user_is_in_one_bin_of_sizes(crowd, user, found):
 def test_the_weights_of_a_user_have_norm_one(crowd, user, found, looked_at, most_items):
     """On items both look at; and what only one looks at, the user alone has brought."""
     one, two = neighbours(crowd, user, found)
-    before, after = (
-        dict(zip(side.asked, weights.tolist(), strict=True))
-        for side in (one, two)
-        for weights in [side.weights(UNIT, most_items, looked_at)]
-    )
+    before, after = (by_item(side.weights(UNIT, most_items, looked_at)) for side in (one, two))
     open_items = user - found
     assert set(before) <= set(after)
     moved = [after[item] - before[item] for item in before]
@@ -241,7 +236,7 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(rho, r
             _, (_, noise_sigma), noisy = spy.log[place + 1]
             bound = thresholds(noise_sigma, looked_at, open_step.delta)[most_items]
             over = [n for n, weight in enumerate(noisy) if weight > bound]
-            assert sorted(spy.log[place + 2][1][0]) == over
+            assert sorted(spy.log[place + 2][1][1]) == over
         if name == "clipped_sums":
             noises = []
             for kind, more, *_ in spy.log[place + 1 :]:

@@ -15,7 +15,7 @@ from headcount.privacy.mechanisms.rationed.queries import UNIT, PaidQueries, cos
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import GRID, Sensitivity
-from tests.privacy.population import PlainPopulation
+from tests.privacy.population import PlainPopulation, by_item
 
 PAIRS = [(user, item) for user in range(9) for item in range(user + 1)]
 RHO, DELTA = Fraction(1, 2), Fraction(1, 10**6)
@@ -105,7 +105,6 @@ def test_one_more_user_moves_no_answer_further_than_is_stated(others, one, costs
     assert np.sum(np.append(bins[:-1] - bins[1:], bins[-1]) ** 2) <= Sensitivity.users_in_bins()
     weights = {}
     for sign, each in ((1, more), (-1, few)):
-        sums = each.weights(UNIT, 8, 1)
-        for item, total in zip(each.asked, sums.tolist(), strict=True):
+        for item, total in by_item(each.weights(UNIT, 8, 1)).items():
             weights[item] = weights.get(item, 0) + sign * total
     assert sum(value**2 for value in weights.values()) <= Sensitivity.weights(UNIT)

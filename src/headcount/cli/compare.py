@@ -15,7 +15,7 @@ from headcount.errors import OutputError, SettingsError
 from headcount.privacy.accounting.budget import DEFAULT_DELTA
 
 WARNING = (
-    "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Whoever sees the "
+    "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the "
     "figures\nlearns about people in the data. Do not publish them, and do not choose a method or "
     "a budget by them\nfor a release of the same data: use a stand-in, such as older or made-up "
     "data."
@@ -40,7 +40,7 @@ FEW_USERS = 10
     "--relative-error",
     type=Float(),
     metavar="R",
-    help="The error up to which a count is close [default: 0.1].",
+    help="The relative error up to which a count is close [default: 0.1].",
 )
 @click.option(
     "--trials",
@@ -65,11 +65,11 @@ FEW_USERS = 10
 )
 @force_option
 @click.option("--memory", default=DEFAULT_MEMORY, show_default=True, metavar="SIZE",
-              help="What the engine may use before it spills to disk.")  # fmt: skip
+              help="The memory that the engine may use before it spills to disk.")  # fmt: skip
 @click.option(
     "--i-own-this-data",
     is_flag=True,
-    help="You may see the truth of this data. Nothing runs without it.",
+    help="Confirm that you may see the true counts of this data. Required.",
 )
 def compare(
     source: str,
@@ -90,11 +90,11 @@ def compare(
     """Compare methods on SOURCE. What it prints is NOT PRIVATE.
 
     Runs the methods of a release, Plume with true percentiles and, where nobody has more than a
-    few items, thresholding, and shows how many counts each would release and how close.
+    few items, thresholding. Shows how many counts each would release, and how many are close.
     """
     if not i_own_this_data:
         raise SettingsError(
-            "compare shows true figures of the data, with no privacy at all; if you may see those, "
+            "compare shows true figures of the data, with no privacy at all; if you may see them, "
             "add --i-own-this-data"
         )
     from headcount.evaluation.dataset import read_dataset
@@ -112,8 +112,8 @@ def compare(
         folder = Path(os.path.realpath(output)).parent
         if holds_release(folder):
             raise OutputError(
-                f"the folder {str(folder)!r} holds a release, which true figures beside it "
-                "would undo; name another folder"
+                f"the folder {str(folder)!r} holds a release, whose noise true figures "
+                "next to it would undo; name another folder"
             )
     place = None if output is None else AtomicFile(output, source=source, force=force)
     with place or nullcontext() as file:
@@ -127,8 +127,8 @@ def compare(
                 # Allowed here, where the truth is shown anyway.
                 click.echo(
                     f"There is almost no data: {dataset.number_of_users:,} users with "
-                    f"{dataset.number_of_items:,} items. Rows without a user or an item do not "
-                    "count.",
+                    f"{dataset.number_of_items:,} items. Rows without a user or an item are "
+                    "not counted.",
                     err=True,
                 )
             methods = standard_methods(dataset.max_items_per_user, selection)

@@ -40,11 +40,11 @@ def demo(rho: float | None, epsilon: float | None, delta: float) -> None:
     errors = result.relative_errors
     if len(errors):
         click.echo(
-            f"\nOf the {len(errors):,} released counts {(errors <= result.target).mean():.1%} are "
+            f"\nOf the {len(errors):,} released counts, {(errors <= result.target).mean():.1%} are "
             f"within {result.target:.0%} of the truth.",
             err=True,
         )
     click.echo(
-        "The truth can be shown only because the data is made up: of real data it stays private.",
+        "The truth can be shown only because the data is made up: with real data it stays private.",
         err=True,
     )

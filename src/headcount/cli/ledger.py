@@ -26,12 +26,12 @@ _form = click.option(
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="What stdout gets.",
+    help="The format of what goes to stdout.",
 )
 _actor = click.option(
-    "--actor", metavar="NAME", help="Who is acting [default: the name of the system's user]."
+    "--actor", metavar="NAME", help="Who is acting [default: the operating system's user name]."
 )
-_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded.")
 
 
 @click.group()
@@ -83,7 +83,7 @@ def init(
     delta: float,
     actor: str | None,
 ) -> None:
-    """Give a dataset a total budget; make the ledger if there is none."""
+    """Give a dataset a total budget, and create the ledger if there is none."""
     ledger = _open(where, actor)
     ledger.init(*datasets, budget=budget_from(rho, epsilon, delta), group=group, user=user)
     _say_total(ledger, datasets[0])
@@ -93,7 +93,7 @@ def init(
 @_where
 @_form
 def show(where: str, form: str) -> None:
-    """Show what each budget has spent and left."""
+    """Show what is spent and left of each budget."""
     from headcount.ledger.account import accounts
 
     found = accounts(_open(where).books())
@@ -131,7 +131,7 @@ def log(where: str, dataset: str | None, form: str) -> None:
 @ledger.command()
 @_where
 @click.option(
-    "--head", metavar="HASH", help="A hash that this printed before; it must still be there."
+    "--head", metavar="HASH", help="A hash that this command printed before; it must still exist."
 )
 def verify(where: str, head: str | None) -> None:
     """Check that no entry was edited, removed or reordered, and print the last one's hash."""
@@ -139,7 +139,7 @@ def verify(where: str, head: str | None) -> None:
     write_stdout(f"{checked.head}\n".encode())
     click.echo(
         f"{checked.entries:,} entries, none edited, removed or reordered, and no budget exceeded. "
-        "Keep the hash elsewhere: who can write to the ledger could make all of it anew.",
+        "Keep the hash elsewhere: anyone who can write to the ledger could rebuild all of it.",
         err=True,
     )
 
@@ -147,8 +147,8 @@ def verify(where: str, head: str | None) -> None:
 @ledger.command()
 @_where
 @_dataset
-@click.option("--rho", type=Float(), default=0.0, show_default=True, help="How much more of ρ.")
-@click.option("--delta", type=Float(), default=0.0, show_default=True, help="How much more of δ.")
+@click.option("--rho", type=Float(), default=0.0, show_default=True, help="How much ρ to add.")
+@click.option("--delta", type=Float(), default=0.0, show_default=True, help="How much δ to add.")
 @_reason
 @_actor
 def extend(
@@ -166,9 +166,9 @@ def extend(
 @_reason
 @_actor
 def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
-    """Let a dataset have no more releases.
+    """Allow no more releases of a dataset.
 
-    What was released stays in the ledger, and can be written again.
+    Past releases stay in the ledger and can be written again.
     """
     _open(where, actor).retire(dataset, reason=reason)
     _say(f"{dataset!r} gets no more releases.")
@@ -178,15 +178,13 @@ def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
 @_where
 @_dataset
 @click.option("--of", required=True, metavar="ACTOR", help="Whose spending is limited.")
-@click.option("--rho", type=Float(), required=True, help="The most of ρ that they may spend.")
-@click.option(
-    "--delta", type=Float(), help="The most of δ that they may spend [default: no limit]."
-)
+@click.option("--rho", type=Float(), required=True, help="The most ρ that they may spend.")
+@click.option("--delta", type=Float(), help="The most δ that they may spend [default: no limit].")
 @_actor
 def cap(
     where: str, dataset: str, of: str, rho: float, delta: float | None, actor: str | None
 ) -> None:
-    """Let one actor spend at most so much of a dataset's budget."""
+    """Limit how much of a dataset's budget one actor may spend."""
     from headcount.ledger.refusal import short, shown
 
     ledger = _open(where, actor)
@@ -205,7 +203,7 @@ def cap(
 @_reason
 @_actor
 def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -> None:
-    """Put a dataset into a group, which pays for what it has used and will use."""
+    """Put a dataset into a group, whose budget pays for its past and future releases."""
     ledger = _open(where, actor)
     ledger.join(dataset, group, reason=reason)
     _say(f"{dataset!r} is in the group {group!r}.")
@@ -218,13 +216,13 @@ def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -
 @_reason
 @_actor
 def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
-    """Return the reservation of ENTRY, from which you know that nothing came out.
+    """Return the reservation of ENTRY, if you know that its run released nothing.
 
-    If its run is alive, what it does is lost: it ends without releasing anything.
+    If that run is still alive, it ends without releasing anything.
     """
     _open(where, actor).give_back(entry, reason=reason)
     _say(
-        f"What entry {entry} had reserved is free again. If its run is alive after all, it will "
+        f"What entry {entry} had reserved is available again. If its run is still alive, it will "
         "release nothing."
     )
 
@@ -233,12 +231,12 @@ def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
 @_where
 @click.argument("entry", type=Whole())
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table",
-              show_default=True, help="What stdout gets.")  # fmt: skip
+              show_default=True, help="The format of what goes to stdout.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write to a file instead: .csv, .json or .parquet.")  # fmt: skip
 @force_option
 def fetch(where: str, entry: int, form: str, output: Path | None, force: bool) -> None:
-    """Write the release of ENTRY again, as it was. That costs nothing."""
+    """Write the release of ENTRY again, unchanged, at no cost."""
     from headcount.outputs import AtomicFile, format_of, render
 
     if output is None:

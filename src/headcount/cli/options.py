@@ -30,7 +30,7 @@ def source_options(command: _Command) -> _Command:
     for option in (
         click.option("--sql", metavar="SELECT",
                      help="A single SELECT on a database, instead of a table."),
-        click.option("--table", metavar="NAME", help="The table of a database or catalog."),
+        click.option("--table", metavar="NAME", help="A table of a database or catalog."),
         click.option("--item", "items", required=True, multiple=True, metavar="COLUMN",
                      help="The column whose values are counted; repeat it for several."),
         click.option("--user", required=True, metavar="COLUMN",
@@ -44,7 +44,7 @@ def source_options(command: _Command) -> _Command:
 def _one_source(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> str:
     if len(given) > 1:
         raise SourceError(
-            "give one SOURCE; put a glob in quotes, so that the shell leaves it alone"
+            "give one SOURCE; put a glob in quotes, so that the shell does not expand it"
         )
     return given[0]
 
@@ -53,15 +53,15 @@ def mechanism_options(command: _Command) -> _Command:
     """Add --method, --relative-error, --candidates and --max-items-per-user."""
     for option in (
         click.option("--max-items-per-user", type=Whole(), metavar="M",
-                     help="How many items of a user count, for the method threshold."),
+                     help="The most items of a user that count, for the method threshold."),
         click.option("--candidates", type=Whole(), metavar="K",
                      help="k̄, how many of the most frequent items are considered "
                           "[default: chosen]."),
         click.option("--relative-error", type=Float(), metavar="R",
-                     help="The error to aim at for each count [default: 0.1]."),
+                     help="The relative error to aim at for each count [default: 0.1]."),
         click.option("--method", type=click.Choice(names()), default=DEFAULT, show_default=True,
-                     help="auto chooses between pcr and rationed; pcr-paper has the settings of "
-                          "the paper, pcr-noise-reduction also measures in steps; threshold needs "
+                     help="auto chooses between pcr and rationed; pcr-paper uses the paper's "
+                          "settings, pcr-noise-reduction also measures in steps; threshold needs "
                           "--max-items-per-user."),
     ):  # fmt: skip
         command = option(command)
@@ -72,22 +72,22 @@ def ledger_options(command: _Command) -> _Command:
     """Add --ledger, --dataset, --data-version, --actor and --again."""
     for option in (
         click.option("--again", is_flag=True,
-                     help="Count and pay once more for a question that was answered before."),
+                     help="Count and pay again, even if the question was answered before."),
         click.option("--data-version", metavar="NAME",
                      help="Your name for the state of the data, such as a date. The same question "
                           "about the same version is answered again at no cost."),
         click.option("--actor", metavar="NAME",
-                     help="Who is acting [default: the name of the system's user]."),
-        click.option("--dataset", metavar="NAME", help="The dataset of the ledger to charge."),
+                     help="Who is acting [default: the operating system's user name]."),
+        click.option("--dataset", metavar="NAME", help="The dataset in the ledger to charge."),
         click.option("--ledger", metavar="LEDGER",
-                     help="What the release is charged to: a SQLite file or a postgres:// URL."),
+                     help="The ledger to charge: a SQLite file or a postgres:// URL."),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
 force_option = click.option(
-    "--force", is_flag=True, help="Let --output replace a file; never a source or a database."
+    "--force", is_flag=True, help="Let --output overwrite a file, but never a source or a database."
 )
 
 

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 @click.option(
     "--engine",
     type=FileEngine(),
-    help="What reads files [default: duckdb].",
+    help="The engine that reads files [default: duckdb].",
 )
 @click.option(
     "--spark-conf",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of the Spark that is started; repeat it for several.",
+    help="A setting for the Spark session that is started; repeat it for several.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["table", "csv", "json"]),
-    help="What stdout gets [default: table].",
+    help="The format of what goes to stdout [default: table].",
 )
 @click.option(
     "--output",
@@ -67,14 +67,14 @@ if TYPE_CHECKING:
     default=DEFAULT_MEMORY,
     show_default=True,
     metavar="SIZE",
-    help="What the engine may use before it spills to disk.",
+    help="The memory that the engine may use before it spills to disk.",
 )
 @ledger_options
 @click.option(
     "--unsafe-seed",
     type=Whole(),
     metavar="N",
-    help="Make the run reproducible, for experiments, and NOT PRIVATE.",
+    help="Make the run reproducible, for experiments. Such a run is NOT PRIVATE.",
 )
 def release(
     source: str,
@@ -129,7 +129,7 @@ def release(
         data_version=data_version,
     )
     if output is not None and form is not None:
-        raise OutputError("--format is for stdout; with --output the file's ending says the format")
+        raise OutputError("--format is for stdout; with --output the file's suffix sets the format")
     form = form or ("table" if output is None else format_of(output))
     place = (
         None if output is None else AtomicFile(output, source=source, ledger=ledger, force=force)
@@ -162,7 +162,7 @@ def release(
 
 def _ledger(where: str | None, actor: str | None, *, again: bool) -> Ledger | None:
     if where is None and (again or actor is not None):
-        raise SettingsError("--again and --actor go with --ledger")
+        raise SettingsError("--again and --actor need --ledger")
     return None if where is None else Ledger(where, actor=actor, tell=say)
 
 

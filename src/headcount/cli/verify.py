@@ -12,7 +12,7 @@ from headcount.cli.stderr import say
 @click.option("--ledger", "where", required=True, metavar="LEDGER",
               help="The ledger: a SQLite file or a postgres:// URL.")  # fmt: skip
 def verify(file: Path, where: str) -> None:
-    """Check that FILE is a release that a ledger was charged for, unchanged.
+    """Check that FILE is an unchanged release that was charged to a ledger.
 
     FILE is a .parquet or .json file that headcount wrote.
     """
@@ -23,6 +23,6 @@ def verify(file: Path, where: str) -> None:
     entry = ledger.find(file)
     say(
         f"The file is what was released from {entry.dataset!r} by {entry.actor!r} at {entry.time}, "
-        f"unchanged, and the ledger was charged for it (entry {entry.number}). The entries of the "
-        "ledger are as they were written, as far as their hashes can tell."
+        f"unchanged, and the ledger was charged for it (entry {entry.number}). By their hashes, "
+        "the entries of the ledger are unchanged too."
     )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.evaluation.array_population import ArrayPopulation
 from headcount.evaluation.dataset import Dataset
-from headcount.evaluation.in_memory import ArrayPopulation
 from headcount.evaluation.methods import Released, Target
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import Options, mechanism

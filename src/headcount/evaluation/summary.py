@@ -8,7 +8,7 @@ from headcount.evaluation.trials import TrialOutcome
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """A method at one budget, over its trials.
 
     The spreads are standard deviations, and None where one trial alone has none.
@@ -38,7 +38,7 @@ class Row:
     bias: float | None
 
 
-def summarise(outcomes: Iterable[TrialOutcome]) -> list[Row]:
+def summarise(outcomes: Iterable[TrialOutcome]) -> list[SummaryRow]:
     """Return a row for each method and budget, in the order in which they first occur."""
     groups: dict[tuple[str, float], list[TrialOutcome]] = {}
     for outcome in outcomes:
@@ -46,10 +46,10 @@ def summarise(outcomes: Iterable[TrialOutcome]) -> list[Row]:
     return [_row(method, rho, group) for (method, rho), group in groups.items()]
 
 
-def _row(method: str, rho: float, group: Sequence[TrialOutcome]) -> Row:
+def _row(method: str, rho: float, group: Sequence[TrialOutcome]) -> SummaryRow:
     some = [outcome for outcome in group if outcome.released]
     shares = [1 - outcome.within / outcome.released for outcome in some]
-    return Row(
+    return SummaryRow(
         method=method,
         rho=rho,
         trials=len(group),
@@ -70,7 +70,7 @@ def _spread(values: Sequence[float]) -> float | None:
 HEADER = ["method", "ρ", "released", "within", "beyond", "bias"]
 
 
-def shown(row: Row) -> list[str]:
+def shown(row: SummaryRow) -> list[str]:
     """Return a row as people read it, in the columns of ``HEADER``."""
     return [
         row.method,

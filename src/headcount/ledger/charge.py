@@ -15,7 +15,7 @@ from headcount.errors import (
 from headcount.ledger.balance import Reservation
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.refusal import shown
-from headcount.ledger.stored import AnyQuestion, known_by, written_down
+from headcount.ledger.stored_releases import AnyQuestion, known_by, written_down
 from headcount.question import Question
 from headcount.results.release import Release
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headcount.errors import LedgerError, VerificationError
 from headcount.ledger.balance import Books
 from headcount.ledger.entries import Entry, Kind
-from headcount.ledger.stored import from_bytes
+from headcount.ledger.stored_releases import from_bytes
 from headcount.results.canonical import fingerprint
 from headcount.results.release import Release
 

@@ -76,7 +76,7 @@ def printable(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredEntry:
     """An entry as the database keeps it."""
 
     number: int
@@ -84,7 +84,7 @@ class Row:
     hash: str
 
 
-def read_chain(rows: Iterable[Row], head: Row) -> list[Entry]:
+def read_chain(rows: Iterable[StoredEntry], head: StoredEntry) -> list[Entry]:
     """Return the entries of rows that are unchanged, complete and in order.
 
     Args:

@@ -19,7 +19,7 @@ from headcount.ledger.entries import Entry, Kind, printable
 from headcount.ledger.failures import LedgerFullError
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
-from headcount.ledger.stored import to_bytes
+from headcount.ledger.stored_releases import to_bytes
 from headcount.privacy import mechanisms
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost

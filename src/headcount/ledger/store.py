@@ -24,7 +24,7 @@ from headcount.errors import (
     MissingExtraError,
     VerificationError,
 )
-from headcount.ledger.entries import NO_HASH, Entry, Row, link, read_chain
+from headcount.ledger.entries import NO_HASH, Entry, StoredEntry, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
 
 #: 1 had entries only. 2 had stored releases too, and a key that questions were known by. 3 has no
@@ -81,7 +81,7 @@ class Transaction:
                 f"version knows forms up to {SCHEMA_VERSION}); upgrade headcount to use it"
             )
         self.version = found.version
-        self._last = Row(found.number, "", found.hash)
+        self._last = StoredEntry(found.number, "", found.hash)
         if writes and self.version < SCHEMA_VERSION:
             self._migrate()
 
@@ -95,7 +95,7 @@ class Transaction:
         rows = self._connection.execute(sa.select(_entries).order_by(_entries.c.number)).all()
         if not all(_is(row, int, str, str) for row in rows):
             raise VerificationError("the ledger was edited: an entry is not of the form it had")
-        return read_chain((Row(*row) for row in rows), self._last)
+        return read_chain((StoredEntry(*row) for row in rows), self._last)
 
     def hashes(self) -> set[str]:
         """Return the hashes of all entries."""
@@ -109,7 +109,7 @@ class Transaction:
     def append(self, entry: Entry) -> None:
         """Add an entry at the end."""
         body = entry.body()
-        row = Row(entry.number, body, link(self._last.hash, body))
+        row = StoredEntry(entry.number, body, link(self._last.hash, body))
         self._connection.execute(
             _entries.insert().values(number=row.number, body=row.body, hash=row.hash)
         )

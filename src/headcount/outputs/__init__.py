@@ -6,9 +6,9 @@ from pathlib import Path
 from headcount.errors import OutputError
 from headcount.outputs.csv import to_csv
 from headcount.outputs.files import AtomicFile
-from headcount.outputs.found import holds_release
 from headcount.outputs.json import to_json
 from headcount.outputs.parquet import to_parquet
+from headcount.outputs.past_releases import holds_release
 from headcount.outputs.table import to_table
 from headcount.results.release import Release
 

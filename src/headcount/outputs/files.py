@@ -10,7 +10,7 @@ from typing import Self
 
 from headcount.engines.files import as_path, database_of
 from headcount.errors import OutputError
-from headcount.outputs.apart import check_apart
+from headcount.outputs.overlap import check_apart
 
 _PREFIX = ".headcount-"
 

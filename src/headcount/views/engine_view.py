@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headcount.inputs.open import Events
 from headcount.views.bounded import bounded_counts
-from headcount.views.engine_pairs import EnginePopulation
+from headcount.views.engine_population import EnginePopulation
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import TopCounts, count_distinct_users
 

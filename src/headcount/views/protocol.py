@@ -1,6 +1,7 @@
 """What a mechanism may ask about who has what, in whole numbers. The answers are private."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,6 +48,19 @@ class Sensitivity:
         return max_items_per_user
 
 
+@dataclass(frozen=True)
+class ItemWeights:
+    """The answer of `Population.weights`: a weight for each of some items that are not found yet.
+
+    Attributes:
+        values: the weights, in an order of the population's own.
+        items: the items in the same order, in a form that only the population itself knows.
+    """
+
+    values: Integers
+    items: Any
+
+
 class Population(Protocol):
     """Distinct pairs of users and items, and the items that have been found so far.
 
@@ -56,16 +70,16 @@ class Population(Protocol):
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
 
-    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
-        """For items not found yet, in an order of its own, the sum of their users' weights.
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
+        """For items not found yet, the sum of their users' weights.
 
         A user with n such items gives ⌊√(unit² // n)⌋ to each of them, or nothing at all if n
         exceeds ``max_items_per_user``. Each weight is a whole number before it is added. Sums below
         ``at_least``, which is 1 or more, are left out.
         """
 
-    def found(self, places: Sequence[int]) -> None:
-        """Add items, given by their places in the last answer of `weights`, to those found."""
+    def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
+        """Add items to those found: the ones at these places of an answer of `weights`."""
 
     def clipped_sums(self, costs: Integers) -> Integers:
         """For each found item, the sum of its users' shares.

@@ -60,11 +60,12 @@ class PaidQueries:
         ensure_covers(cost.rho, sigma, Sensitivity.weights(UNIT))
         self.filter.reserve(cost)
         weights = self.population.weights(UNIT, most_items, looked_at)
-        noisy = np.array(self.entropy.discrete_gaussian(weights.tolist(), sigma), dtype=np.float64)
+        true = weights.values.tolist()
+        noisy = np.array(self.entropy.discrete_gaussian(true, sigma), dtype=np.float64)
         places = np.flatnonzero(noisy > bound)
         # Ties fall by lot: the population's own order may depend on who has what.
         places = places[np.lexsort((self._lots(places.size), -noisy[places]))]
-        self.population.found(places.tolist())
+        self.population.found(weights, places.tolist())
         self.filter.settle(cost)
         return noisy[places] / UNIT, sigma / UNIT
 

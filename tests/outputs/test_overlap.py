@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headcount.errors import OutputError
-from headcount.outputs.apart import check_apart
+from headcount.outputs.overlap import check_apart
 
 FOLDERS = ["", "a", "a/b", "ab", ".hidden", "a/.hidden"]
 names = st.text("ab.", min_size=1, max_size=3).filter(lambda name: name.strip("."))

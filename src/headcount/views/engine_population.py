@@ -5,6 +5,8 @@ a small public table; what comes back is one number per item, or one number.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from headcount.engines.base import Expression
 from headcount.inputs.open import Events
 from headcount.views.histogram import TopCounts, highest, unused_name
 from headcount.views.passes import Passes
-from headcount.views.protocol import GRID, RATION, Integers
+from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,14 +38,12 @@ class EnginePopulation:
         numbered_users = passes.numbered([passes.user], user_number, items_of_user)
         pairs = passes.pairs.join(self._items, items).join(numbered_users, passes.user)
         pairs = pairs.select(user_number=user_number, item_number=self._item_number)
-        self._pairs = passes.keep(events.engine.grouped(pairs, "user_number"))
-        self._open = self._pairs
-        self._sizes = numbered_users.select(user_number=user_number, items=items_of_user)
-        #: The numbers of items that were found, but are not left out of those yet.
-        self._new: pa.Array | None = None
-        self._asked: pa.Table | None = None
-        self._found: pa.Table | None = None
-        self._found_pairs: Expression | None = None
+        self._split = _Split(
+            passes=passes,
+            item_number=self._item_number,
+            pairs=passes.keep(events.engine.grouped(pairs, "user_number")),
+            sizes=numbered_users.select(user_number=user_number, items=items_of_user),
+        )
 
     def highest_counts(self, limit: int) -> TopCounts:
         """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
@@ -51,40 +51,33 @@ class EnginePopulation:
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
-        self._leave_out_found()
-        n = self._sizes["items"]
-        each = {f"bound{bound}": _as_number(n >= bound).sum() for bound in at_least}
-        return self._numbers(self._sizes.aggregate(**each))
+        sizes = self._split.open_sizes
+        each = {f"bound{bound}": _as_number(sizes["items"] >= bound).sum() for bound in at_least}
+        return self._numbers(sizes.aggregate(**each))
 
-    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
-        self._leave_out_found()
-        giving = self._sizes.filter(self._sizes["items"] <= max_items_per_user)
+        sizes = self._split.open_sizes
+        giving = sizes.filter(sizes["items"] <= max_items_per_user)
         weight = self._root(self._passes.quotient(_whole(unit**2), giving["items"]))
-        pairs = self._open.join(giving.select("user_number", weight=weight), "user_number")
+        giving = giving.select("user_number", weight=weight)
+        pairs = self._split.open_pairs.join(giving, "user_number")
         sums = pairs.group_by("item_number").agg(total=pairs["weight"].sum().cast("int64"))
         sums = sums.filter(sums["total"] >= max(1, at_least))
         sums = sums.select(**{self._item_number: "item_number", self._users: "total"})
         named = sums.join(self._items.drop(self._users), self._item_number)
         # In the order of the items: that of a hash table would tell, where noisy weights tie.
-        self._asked = self._passes.run(named.order_by(self._passes.items))
-        return to_numpy(self._asked[self._users])
+        answer = self._passes.run(named.order_by(self._passes.items))
+        return ItemWeights(to_numpy(answer[self._users]), answer.drop_columns(self._users))
 
-    def found(self, places: Sequence[int]) -> None:
-        """Add items, given by their places in the last answer of `weights`, to those found."""
-        import pyarrow as pa
-
-        assert self._asked is not None  # noqa: S101 (a mechanism asks first)
-        new = self._asked.take(to_arrow(np.array(places, dtype=np.int64)))
-        self._found = new if self._found is None else pa.concat_tables([self._found, new])
-        self._new = new[self._item_number] if new.num_rows else None
-        self._asked = None
-        self._found_pairs = None
+    def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
+        """Add items to those found: the ones at these places of an answer of `weights`."""
+        new = weights.items.take(to_arrow(np.array(places, dtype=np.int64)))
+        self._split = replace(self._split, rounds=(*self._split.rounds, new))
 
     def found_names(self) -> "pa.Table":
         """Return the found items, one row each, in the order they were found: public."""
-        assert self._found is not None  # noqa: S101 (each round of discovery sets it)
-        return self._found.select(self._passes.items)
+        return self._split.found.select(self._passes.items)
 
     def found_named(self, positions: Integers) -> "pa.Table":
         """Return the names of found items, given by their places among those found."""
@@ -138,18 +131,6 @@ class EnginePopulation:
         """Return the numbers of a table of one row; where nobody is, there are NULLs."""
         return [int(number or 0) for number in self._passes.run(row, 1).to_pylist()[0].values()]
 
-    def _leave_out_found(self) -> None:
-        import ibis
-        import pyarrow as pa
-
-        if self._new is None:
-            return
-        known = self._passes.numbers(pa.table({"item_number": self._new}))
-        self._open = self._passes.keep(self._open.anti_join(known, "item_number"))
-        sizes = self._open.group_by("user_number").agg(items=ibis._.count().cast("int64"))
-        self._sizes = self._passes.keep(sizes)
-        self._new = None
-
     def _priced(self, columns: dict[str, NDArray[np.int64]]) -> Expression:
         """Return the pairs of found items that cost something, with public columns beside them."""
         import pyarrow as pa
@@ -157,18 +138,7 @@ class EnginePopulation:
         priced = np.flatnonzero(columns["cost"] > 0)
         table = {name: to_arrow(column[priced]) for name, column in columns.items()}
         public = self._passes.numbers(pa.table({"place": to_arrow(priced), **table}))
-        return self._pairs_of_found().join(public, "place")
-
-    def _pairs_of_found(self) -> Expression:
-        import pyarrow as pa
-
-        if self._found_pairs is None:
-            assert self._found is not None  # noqa: S101 (asked for after a round of discovery)
-            places = to_arrow(np.arange(self._found.num_rows, dtype=np.int64))
-            table = pa.table({"item_number": self._found[self._item_number], "place": places})
-            pairs = self._pairs.join(self._passes.numbers(table), "item_number")
-            self._found_pairs = self._passes.keep(pairs.select("user_number", "place"))
-        return self._found_pairs
+        return self._split.found_pairs.join(public, "place")
 
     def _share(self, spent: Expression) -> Expression:
         """Return the largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""
@@ -183,6 +153,69 @@ class EnginePopulation:
         """Return the whole square root: a float's, and one less where that is too large."""
         root = number.cast("float64").sqrt().floor().cast("int64")
         return root - _as_number(root * root > number)
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """The pairs in two parts: those of found items, and the others, which are open.
+
+    A part is materialised on the engine when it is first asked for, and once.
+
+    Attributes:
+        passes: run the queries.
+        item_number: the name of the column of ``rounds`` with the numbers of items.
+        pairs: all pairs, as a ``user_number`` and an ``item_number``.
+        sizes: how many ``items`` each ``user_number`` has in all.
+        rounds: the items found, in the order they were found, a table for each round.
+    """
+
+    passes: Passes
+    item_number: str
+    pairs: Expression
+    sizes: Expression
+    rounds: "tuple[pa.Table, ...]" = ()
+
+    @property
+    def found(self) -> "pa.Table":
+        """The items found, by name and number; there has been a round, or no column is known."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.rounds)
+
+    @cached_property
+    def found_pairs(self) -> Expression:
+        """The pairs of found items, as a ``user_number`` and the item's ``place`` in `found`."""
+        import pyarrow as pa
+
+        numbers = self.found[self.item_number]
+        places = to_arrow(np.arange(len(numbers), dtype=np.int64))
+        known = self.passes.numbers(pa.table({"item_number": numbers, "place": places}))
+        pairs = self.pairs.join(known, "item_number")
+        return self.passes.keep(pairs.select("user_number", "place"))
+
+    @cached_property
+    def open_pairs(self) -> Expression:
+        """The other pairs, as a ``user_number`` and an ``item_number``."""
+        import pyarrow as pa
+
+        if self._nothing_found:
+            return self.pairs
+        known = self.passes.numbers(pa.table({"item_number": self.found[self.item_number]}))
+        return self.passes.keep(self.pairs.anti_join(known, "item_number"))
+
+    @cached_property
+    def open_sizes(self) -> Expression:
+        """How many ``items`` each ``user_number`` has in `open_pairs`."""
+        import ibis
+
+        if self._nothing_found:
+            return self.sizes
+        each = self.open_pairs.group_by("user_number").agg(items=ibis._.count().cast("int64"))
+        return self.passes.keep(each)
+
+    @property
+    def _nothing_found(self) -> bool:
+        return not any(round_.num_rows for round_ in self.rounds)
 
 
 def _whole(number: int) -> Any:  # noqa: ANN401 (Ibis has no types)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.evaluation.dataset import Dataset
-from headcount.views.protocol import GRID, RATION, Integers
+from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
 
 
 class ArrayPopulation:
@@ -20,7 +20,6 @@ class ArrayPopulation:
         self._dataset = dataset
         self._open = np.ones(dataset.number_of_items, dtype=np.bool_)
         self._left = dataset
-        self._asked = np.zeros(0, dtype=np.int64)
         self._known = dataset.restricted(~self._open)
         self._places = np.zeros(0, dtype=np.int64)
         self.found_items = np.zeros(0, dtype=np.int64)
@@ -29,18 +28,18 @@ class ArrayPopulation:
         """Return how many users have at least so many items that are not found yet."""
         return [int(np.count_nonzero(self._left.items_per_user >= bound)) for bound in at_least]
 
-    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> Integers:
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
         """Return the sums of users' weights for items not found yet, where large enough."""
         sizes = self._left.items_per_user
         each = _root(unit**2 // np.maximum(sizes, 1))
         each[sizes > max_items_per_user] = 0
         sums = _sums(self._left.items, each[self._left.users], self._open.size)
-        self._asked = np.flatnonzero(sums >= max(1, at_least))
-        return sums[self._asked]
+        codes = np.flatnonzero(sums >= max(1, at_least))
+        return ItemWeights(sums[codes], codes)
 
-    def found(self, places: Sequence[int]) -> None:
-        """Add items, given by their places in the last answer of `weights`, to those found."""
-        new = self._asked[np.array(places, dtype=np.int64)]
+    def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
+        """Add items to those found: the ones at these places of an answer of `weights`."""
+        new = weights.items[np.array(places, dtype=np.int64)]
         self._open[new] = False
         self.found_items = np.concatenate([self.found_items, new])
         self._left = self._left.restricted(self._open)
