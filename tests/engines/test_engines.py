@@ -185,7 +185,9 @@ def test_a_collation_of_the_database_merges_nothing(engine, tmp_path):
 
 
 @pytest.mark.parametrize(("method", "step"), [("pcr-paper", "run"), ("rationed", "materialise")])
-@pytest.mark.parametrize(("engine", "function"), [("postgres", "CONVERT_TO"), ("spark", "ENCODE")])
+@pytest.mark.parametrize(
+    ("engine", "function"), [("postgres", "CONVERT_TO("), ("spark", " AS BINARY)")]
+)
 def test_a_server_groups_text_by_its_bytes(engine, function, on_engine, monkeypatch, method, step):
     """Collations that take texts for the same are not in every build of these servers."""
     queries = []
@@ -199,7 +201,7 @@ def test_a_server_groups_text_by_its_bytes(engine, function, on_engine, monkeypa
     released(on_engine(engine, table_of(["x"])), method=method)
     dialect = "pyspark" if engine == "spark" else engine
     sql = str(ibis.to_sql(queries[0], dialect=dialect)).upper()
-    assert sql.count(f"{function}(") == 2
+    assert sql.count(function) == 2
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "duckdb file", "polars", "spark"])

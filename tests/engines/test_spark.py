@@ -13,6 +13,9 @@ import headcount as hc
 from headcount.engines.session import Session
 from headcount.engines.spark.read import is_stored, read_table
 from headcount.engines.spark.start import _ARGUMENTS, connect, through_ibis
+from headcount.inputs import Request, open_source
+from headcount.views.engine_population import EnginePopulation
+from headcount.views.histogram import count_distinct_users
 from tests.conftest import HEADCOUNT, RHO
 
 BUDGET = hc.Budget(rho=20.0)
@@ -46,6 +49,23 @@ def test_spark_reads_csv_as_duckdb_does(spark, headcount, tmp_path, text):
     duckdb = headcount("release", path, *SEEDED)
     ours = headcount("release", path, *SEEDED, "--engine", "spark")
     assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err)
+
+
+@pytest.mark.parametrize("method", ["sizes", "histogram"])
+def test_ids_that_are_no_utf_8_stay_apart(spark, tmp_path, method):
+    """Spark's ``encode`` replaces such bytes: three users would be one, who has three items."""
+    raw = pa.array([b"\xff", b"\xfe", b"\xfd", b"ok"])
+    ids = pa.Array.from_buffers(pa.string(), 4, raw.buffers())
+    items = pa.array([1, 2, 3, 3])
+    pq.write_table(pa.table({"who": ids, "what": items}), tmp_path / "e.parquet")
+    with Session() as session:
+        request = Request(engine="spark", columns=["who", "what"])
+        events = open_source(session, str(tmp_path / "e.parquet"), request)
+        if method == "sizes":
+            assert EnginePopulation(events, "who", ["what"]).sizes([1, 2, 3]) == [4, 0, 0]
+        else:
+            counted = count_distinct_users(events, "who", ["what"], 9)
+            assert sorted(counted.values.tolist()) == [1, 1, 2]
 
 
 BROKEN = {
