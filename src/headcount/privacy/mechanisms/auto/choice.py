@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.conditioning import conditioned_total
 from headcount.privacy.accounting.filter import PrivacyFilter
+from headcount.privacy.mechanisms.auto.tuning import TUNING
 from headcount.privacy.mechanisms.pcr.centred_look import CentredLook, centred_look
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
@@ -20,17 +21,9 @@ from headcount.privacy.mechanisms.rationed.forecast import countable, ranks_up_t
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
-from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.privacy.mechanisms.rationed.tuning import TUNING as RATIONED
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import Population
-
-# A weight must exceed its noise by about this many σ to be found (rationed.md, threshold).
-FOUND_AT = 6.6
-# In the second round users have fewer items left, so that each weighs more.
-SECOND_ROUND = 0.6
-# A rationed release is the more work, and of a few hundred users it promised up to 1.5 times what
-# it then gave, so it must promise this much more.
-MUST_EXCEED = 1.3
 
 
 def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: Budget) -> float:
@@ -40,12 +33,12 @@ def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: 
     counts = np.array([falling.count_at(rank) for rank in ranks])
 
     def promised(share: Fraction) -> float:
-        weight = FOUND_AT * (2 * float(share) * budget.rho) ** -0.5
-        found = ranks[counts >= weight * sizes.count_per_weight() * SECOND_ROUND].max(initial=0.0)
-        ration = float(1 - TUNING.first_round - TUNING.fixed - share) * budget.rho
+        weight = TUNING.found_at * (2 * float(share) * budget.rho) ** -0.5
+        found = ranks[counts >= weight * sizes.count_per_weight()].max(initial=0.0)
+        ration = float(1 - RATIONED.first_round - RATIONED.fixed - share) * budget.rho
         return min(float(found), countable(ranks, counts, sizes, ration, settings.r))
 
-    return max(promised(share) for share in TUNING.second_rounds)
+    return max(promised(share) for share in RATIONED.second_rounds)
 
 
 def release_automatically(
@@ -78,8 +71,8 @@ def release_automatically(
     rho = privacy_filter.left.rho
     look = centred_look(top, 0, users, settings, budget, privacy_filter, entropy)
     if look.seen:
-        sizes = PaidQueries(population, entropy, privacy_filter).sizes(TUNING.sizes * rho)
-        if rationed_items(look, sizes, settings, budget) > MUST_EXCEED * look.promised:
+        sizes = PaidQueries(population, entropy, privacy_filter).sizes(RATIONED.sizes * rho)
+        if rationed_items(look, sizes, settings, budget) > TUNING.must_exceed * look.promised:
             return rationed_release(
                 population, settings.r, budget, entropy, privacy_filter=privacy_filter
             )

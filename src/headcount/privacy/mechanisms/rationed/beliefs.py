@@ -13,9 +13,6 @@ from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
 
-#: σ comes in steps of this, so that items share samplers.
-SIGMA_STEP = 1.02
-
 
 @dataclass
 class Found:
@@ -110,7 +107,7 @@ class Expected:
         """
         tau = np.sqrt(self.spread)
         heavy = (tau - lean) * tau / (self.own + (tau - lean) ** 2 + error) * off
-        return np.log1p(np.maximum(heavy, -0.9)) / np.maximum(tau, 1e-9)
+        return np.log1p(np.maximum(heavy, TUNING.least_part - 1)) / np.maximum(tau, 1e-9)
 
     def pull(self, error: Floats) -> Floats:
         """Return how far a count is drawn towards what is expected; `error` is its variance.
@@ -170,7 +167,7 @@ class Beliefs:
         prior = expected.own + expected.spread
         off = coarse / expected.means - 1
         off *= prior / (prior + (noise / expected.means) ** 2)
-        estimates = expected.means * np.maximum(1 + off, 0.3)
+        estimates = expected.means * np.maximum(1 + off, TUNING.least_part)
         tau = np.sqrt(expected.spread)
         heavy = np.log1p(tau**2 / prior * (estimates / expected.means - 1))
         heavy /= np.maximum(tau, 1e-9)
@@ -196,7 +193,8 @@ def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Fl
     edges = np.array([0, *(weights.size >> (parts - part) for part in range(parts + 1))])
     middles = (edges[:-1] + edges[1:]) / 2
     sums = [
-        max(float(counts[a:b].sum()), float(weights[a:b].sum()) / 5) for a, b in pairwise(edges)
+        max(float(counts[a:b].sum()), float(weights[a:b].sum()) * TUNING.least_part)
+        for a, b in pairwise(edges)
     ]
     ratios = [
         s / float(weights[a:b].sum()) for s, (a, b) in zip(sums, pairwise(edges), strict=True)
@@ -208,4 +206,4 @@ def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Fl
 
 def stepped(sigmas: Floats) -> Floats:
     """Return σ rounded down to the steps."""
-    return SIGMA_STEP ** np.floor(np.log(sigmas) / math.log(SIGMA_STEP))
+    return TUNING.sigma_step ** np.floor(np.log(sigmas) / math.log(TUNING.sigma_step))

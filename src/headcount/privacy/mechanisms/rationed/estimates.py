@@ -8,10 +8,8 @@ from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
 
-#: The mean of the highest fifth of a standard normal.
+#: The mean of the highest fifth of a standard normal: φ(z)/0.2 at z = Φ⁻¹(0.8).
 HEAVIEST = 1.40
-#: No more than this is ever put back.
-MOST_LOST = 0.5
 
 
 def variances(
@@ -33,13 +31,13 @@ def estimated(
     found: Found, kept: Integers, measured: Floats, sigmas: Floats, losses: ItemLosses
 ) -> tuple[Floats, Floats]:
     """Return estimates of the counts of kept items, and their standard errors."""
-    lost = np.clip(losses.means[kept], 0.0, MOST_LOST)
+    lost = np.clip(losses.means[kept], 0.0, TUNING.most_lost)
     counts = measured / (1 - lost)
     expected = found.expected(kept, counts, (sigmas / (1 - lost)) ** 2)
     noise = (sigmas / expected.means) ** 2
     error = _error(noise, lost)
     heaviness = expected.heaviness(counts / expected.means - 1, error, losses.lean)
-    counts = measured / (1 - np.clip(lost + losses.lean * heaviness, 0.0, MOST_LOST))
+    counts = measured / (1 - np.clip(lost + losses.lean * heaviness, 0.0, TUNING.most_lost))
     estimates = counts + expected.pull(error) * (expected.means - counts)
     stated = variances(expected, noise, lost, losses.lean, losses.errors[kept])
     return np.maximum(estimates, 1.0), expected.means * np.sqrt(stated)

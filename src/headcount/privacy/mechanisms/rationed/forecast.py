@@ -64,7 +64,7 @@ def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: floa
     ranks = ranks_up_to(_LAST)
     half = np.arange(weights.size // 2, weights.size)
     slope, level = np.polyfit(np.log(half + 1.0), np.log(weights[half]), 1)
-    beyond = np.exp(level + min(slope, -0.1) * np.log(ranks))
+    beyond = np.exp(level + slope * np.log(ranks))
     here = np.interp(ranks, np.arange(1, weights.size + 1), weights)
     falling = np.where(ranks <= weights.size, here, beyond)
     counts = falling * sizes.count_per_weight()

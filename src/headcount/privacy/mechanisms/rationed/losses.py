@@ -40,10 +40,11 @@ class Losers:
 
         One rarest item is always within; then as far as users stand out, however far apart.
         """
-        certain = np.flatnonzero(self.users > 4.5 * self.sigma)
+        certain = np.flatnonzero(self.users > TUNING.seen * self.sigma)
         top = max([self.at_least, *certain.tolist()])
         # The nearer the more likely, so less has to be seen.
-        while (near := np.flatnonzero(self.users[top + 1 : top + 4] > 2.5 * self.sigma)).size:
+        likely = self.users > TUNING.likely * self.sigma
+        while (near := np.flatnonzero(likely[top + 1 :][: TUNING.near])).size:
             top += int(near[-1]) + 1
         return top
 
@@ -69,7 +70,7 @@ class Losers:
             clipped = float(users @ np.maximum(_AMOUNTS - most, 0.0))
             return numbers * (self.sigma * most) ** 2 + clipped**2
 
-        return min((float(2**k) for k in range(ONE, self.top + 6)), key=squared)
+        return min((float(bound) for bound in self.BOUNDS[ONE:]), key=squared)
 
     def clipped(self, most: float) -> float:
         """Return by what factor more is lost than what is seen with such a clip."""
@@ -99,6 +100,7 @@ class Curve:
 
     def __init__(self, loads: Floats, guessed: Floats | None = None) -> None:
         """Start with what is guessed to be lost at each load, if anything is."""
+        # Twice as fine a grid in each direction changes how many items are released by 1 % or less.
         starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
         powers = np.geomspace(0.4, 16, 16)
         amounts = np.geomspace(0.1, 1, 6)
@@ -132,7 +134,7 @@ def features(estimates: Floats, heaviness: Floats, kept: Integers) -> Floats:
     users are.
     """
     popular = _standard(np.log(estimates), kept)
-    return np.array([np.ones(estimates.size), popular, np.clip(heaviness, -2.5, 2.5)])
+    return np.array([np.ones(estimates.size), popular, _clipped(heaviness)])
 
 
 @dataclass(frozen=True)
@@ -208,5 +210,8 @@ class ItemLosses:
 def _standard(values: Floats, kept: Integers) -> Floats:
     centred = values - values[kept].mean()
     spread = float(centred[kept].std())
-    standard: Floats = np.clip(centred / spread, -2.5, 2.5) if spread else 0.0 * centred
-    return standard
+    return _clipped(centred / spread) if spread else 0.0 * centred
+
+
+def _clipped(feature: Floats) -> Floats:
+    return np.clip(feature, -TUNING.feature_clip, TUNING.feature_clip)

@@ -63,7 +63,7 @@ def best(
     """Return the place of the point that promises the most items within the target.
 
     Only points count where items of heavy users come out hardly lower than others. Of several that
-    promise about as many, the one with the smallest errors.
+    promise as many, the one with the smallest errors.
 
     Args:
         points: of the path.
@@ -84,7 +84,7 @@ def best(
         squares.append(float(squared.mean()))
     fair = [place for place, size in enumerate(biases) if size <= max(TUNING.bias * r, min(biases))]
     most = max(promised[place] for place in fair)
-    good = [place for place in fair if promised[place] >= 0.99 * most]
+    good = [place for place in fair if promised[place] == most]
     return min(good, key=lambda place: squares[place])
 
 

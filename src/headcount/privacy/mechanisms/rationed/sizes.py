@@ -6,11 +6,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+
 Floats = NDArray[np.float64]
 
 
 class Sizes:
-    """A noisy histogram of users by the number of their items."""
+    """A noisy histogram of users by the number of their items.
+
+    Bins grow by a factor of √2, up to a million items.
+    """
 
     BOUNDS: ClassVar[list[int]] = sorted({math.ceil(2 ** (k / 2)) for k in range(41)})
     #: The most items that users of a bin have; the last has no end.
@@ -21,7 +26,7 @@ class Sizes:
         self._half = self._half_way(users, sigma)
         self._not_negative = np.maximum(users, 0.0)
         # Noise alone must not make up users with a million items.
-        self.users = np.where(users < 5 * sigma, 0.0, users)
+        self.users = np.where(users < TUNING.seen * sigma, 0.0, users)
         #: The middle of each bin.
         self.items = np.sqrt(np.array(self.BOUNDS, dtype=np.float64) * np.array(self.UPPERS))
 
@@ -36,7 +41,7 @@ class Sizes:
     def _half_way(users: Floats, sigma: float) -> int | None:
         """Return the bin that half of all users are below, if there are more than noise makes."""
         total = float(users.sum())
-        if total < 3 * sigma * math.sqrt(users.size):
+        if total < TUNING.likely * sigma * math.sqrt(users.size):
             return None
         return int(np.flatnonzero(np.cumsum(users) >= total / 2)[0])
 

@@ -45,6 +45,8 @@ class Tuning:
         scale_step: and where none is left out, in what steps it falls.
         cut_step: the steps between numbers of items.
         cuts: and how many of these there are; the last is an eighth of the items found.
+        sigma_step: σ is rounded down to powers of this, so that items share samplers. A user's
+            items take up to 4 % more of the ration than with the exact σ.
 
     What is released:
 
@@ -76,6 +78,28 @@ class Tuning:
         forecast_aim: the noise that counting is forecast with, as a part of the target: what was
             chosen in the end, 0.85 of ``aim``.
         forecast_loss: the loss that is forecast to be put up with, as came out in the end.
+
+    What is told from noise, and where estimates end. Measured on steam_games, movielens_small and
+    yelp_5core at ρ of 0.1 and 1, 12 seeds; "alike" means that the items released differed by less
+    than 1.5 %, and the shares within the target and within the intervals by less than 0.5 %:
+
+    Attributes:
+        seen: by how many σ a bin of a histogram stands out of the noise by itself. Of the 40 bins
+            of `Sizes` noise alone raises one as high in 1 of 87,000 histograms. With 4.5 in
+            `Sizes` 8 % fewer items were released on steam_games at ρ = 0.1; with 4.5 in `Losers`
+            the results were the same.
+        likely: what is enough where users are likely, which noise exceeds in 6 of 1,000 cases: in
+            a bin near those seen, and for all users of `Sizes` together. Near those seen, 4.5 made
+            93.3 % of intervals hold the truth on movielens_small at ρ = 1 instead of 95.7 %, and 3
+            made it 95.3 % instead of 96.2 % on book_crossing at ρ = 0.1, with 9 % more items. For
+            all users 2.5 and 3 were alike but for a few items where there are hundreds of users.
+        near: how many bins beyond the last one seen are near. On movielens_small at ρ = 1, 93.5 %
+            of intervals held the truth with 1, 95.7 % with 3 and 91.6 % with all bins.
+        feature_clip: where features of items end, in standard deviations; 1.5, 2.5 and 10 were
+            alike.
+        least_part: of what its weight leads one to expect, the least that a count is believed to
+            be; 0.1, 0.2 and 0.3 were alike.
+        most_lost: the largest share that is put back. 0.3, 0.5 and 0.9 were the same.
     """
 
     sizes: Fraction = Fraction(3, 1000)
@@ -94,6 +118,7 @@ class Tuning:
     scale_step: float = 1.25
     cut_step: float = 1.15
     cuts: int = 16
+    sigma_step: float = 1.02
 
     within: float = 0.91
     bias: float = 0.12
@@ -111,6 +136,13 @@ class Tuning:
     part: int = 40
     forecast_aim: float = 0.5
     forecast_loss: float = 0.03
+
+    seen: float = 5.0
+    likely: float = 2.5
+    near: int = 3
+    feature_clip: float = 2.5
+    least_part: float = 0.3
+    most_lost: float = 0.5
 
     @property
     def fixed(self) -> Fraction:
