@@ -48,7 +48,7 @@ class Measure:
         name: what it is called, which is also the name of its column.
         estimates: the numbers, estimated from everything that was released.
         errors: the standard errors of these.
-        noisy: the numbers with noise and nothing else done to them.
+        noisy: the numbers as they were measured, before any estimate.
         sigmas: σ of that noise.
         whole: whether it is a whole number.
         lowest: what it cannot be below; None if there is nothing.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -116,6 +117,19 @@ class Expected:
         more than it is.
         """
         return error / (error + self.own + TUNING.caution * self.spread)
+
+    def surprising(self, off: Floats, error: Floats) -> NDArray[np.bool_]:
+        """Return which counts are off by more than noise and the usual spread explain.
+
+        Such an item has users of another kind than the rest, and what is expected of the rest says
+        nothing about it. One in 400 is called so by chance.
+
+        Args:
+            off: how far a count is from what is expected, relative to that.
+            error: the variance of the count.
+        """
+        odd: NDArray[np.bool_] = np.abs(off) > 3 * np.sqrt(error + self.own + self.spread)
+        return odd
 
     def bias(self, error: Floats, lean: Floats | float) -> Floats:
         """Return what is not put back for each standard deviation of heaviness."""

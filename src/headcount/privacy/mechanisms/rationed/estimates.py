@@ -36,11 +36,19 @@ def estimated(
     expected = found.expected(kept, counts, (sigmas / (1 - lost)) ** 2)
     noise = (sigmas / expected.means) ** 2
     error = _error(noise, lost)
-    heaviness = expected.heaviness(counts / expected.means - 1, error, losses.lean)
+    off = counts / expected.means - 1
+    heaviness = expected.heaviness(off, error, losses.lean)
     counts = measured / (1 - np.clip(lost + losses.lean * heaviness, 0.0, TUNING.most_lost))
     estimates = counts + expected.pull(error) * (expected.means - counts)
     stated = variances(expected, noise, lost, losses.lean, losses.errors[kept])
-    return np.maximum(estimates, 1.0), expected.means * np.sqrt(stated)
+    errors = expected.means * np.sqrt(stated)
+    # A surprising count stands for itself.
+    odd = expected.surprising(off, error)
+    itself = np.maximum(counts, 1.0)
+    alone = np.sqrt(_error((sigmas / itself) ** 2, lost) + losses.errors[kept] ** 2) * itself
+    estimates = np.where(odd, counts, estimates)
+    errors = np.where(odd, np.maximum(alone, errors), errors)
+    return np.maximum(estimates, 1.0), errors
 
 
 def bias(expected: Expected, noise: Floats, lost: float, lean: float) -> float:

@@ -5,7 +5,7 @@ from noisy counts and from the target.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,11 +24,13 @@ class Point:
         kept: the items that are counted, by falling estimate.
         sigmas: σ of each found item's count.
         load: what users are asked for in all, in rations.
+        spare: whether there is less noise than the target asks for, because budget is left over.
     """
 
     kept: Integers
     sigmas: Floats
     load: float
+    spare: bool = False
 
 
 def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
@@ -47,7 +49,8 @@ def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
     scale = TUNING.scales[-1]
     while (points[-1].sigmas > least).any():
         scale /= TUNING.scale_step
-        points.append(_point(beliefs, found, beliefs.sigmas(r, least, found, scale), least))
+        point = _point(beliefs, found, beliefs.sigmas(r, least, found, scale), least)
+        points.append(replace(point, spare=True))
     return sorted(points, key=lambda point: point.load)
 
 
@@ -58,12 +61,19 @@ def _point(beliefs: Beliefs, number: int, sigmas: Floats, least: float) -> Point
 
 
 def best(
-    points: list[Point], beliefs: Beliefs, losses: Floats, errors: Floats, lean: float, r: float
+    points: list[Point],
+    beliefs: Beliefs,
+    losses: Floats,
+    errors: Floats,
+    lean: float,
+    r: float,
+    furthest: int,
 ) -> int:
     """Return the place of the point that promises the most items within the target.
 
     Only points count where items of heavy users come out hardly lower than others. Of several that
-    promise as many, the one with the smallest errors.
+    promise as many, the one with the smallest errors. Less noise than the target asks for must hurt
+    nobody (`harmless`): a small group whose items nobody else has loses far more than the average.
 
     Args:
         points: of the path.
@@ -72,6 +82,7 @@ def best(
         errors: of that.
         lean: how much more is lost for each standard deviation of heaviness, in parts of the loss.
         r: the target.
+        furthest: the last place that may have less noise than the target asks for.
     """
     promised, squares, biases = [], [], []
     for point, loss, error in zip(points, losses.tolist(), errors.tolist(), strict=True):
@@ -82,10 +93,21 @@ def best(
         biases.append(bias(some, noise, loss, lean * loss))
         promised.append(released(np.sqrt(squared), r).size)
         squares.append(float(squared.mean()))
-    fair = [place for place, size in enumerate(biases) if size <= max(TUNING.bias * r, min(biases))]
+    open_to = [
+        n
+        for n, point in enumerate(points)
+        if not point.spare or (n <= furthest and harmless(point, float(losses[n]), r))
+    ]
+    most_bias = max(TUNING.bias * r, min(biases[place] for place in open_to))
+    fair = [place for place in open_to if biases[place] <= most_bias]
     most = max(promised[place] for place in fair)
     good = [place for place in fair if promised[place] == most]
     return min(good, key=lambda place: squares[place])
+
+
+def harmless(point: Point, loss: float, r: float) -> bool:
+    """Whether an item would be within the target that alone lost all that is lost."""
+    return point.kept.size * loss <= r
 
 
 def released(errors: Floats, r: float) -> Integers:

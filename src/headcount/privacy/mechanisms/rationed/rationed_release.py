@@ -30,7 +30,7 @@ from headcount.privacy.mechanisms.rationed.losses import (
     features,
     pooled,
 )
-from headcount.privacy.mechanisms.rationed.path import Point, best, path, released
+from headcount.privacy.mechanisms.rationed.path import Point, best, harmless, path, released
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -46,7 +46,7 @@ class RationedCounts:
         positions: which of the found items are released, highest estimates first.
         estimates: their counts, estimated from all that was measured.
         errors: the standard errors of these.
-        noisy: their counts as measured last, with noise alone.
+        noisy: the sums of their users' shares as measured last: without what is lost.
         sigmas: σ of that noise.
         spent: what the filter recorded.
     """
@@ -134,6 +134,8 @@ class _Search:
         loads = np.array([point.load for point in self.points])
         self.curve = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
         self.asked: list[tuple[int, Losers]] = []
+        #: Where, what share is lost on average, and how far off that may be because of noise.
+        self.answers: list[tuple[int, float, float]] = []
         self.fits: list[tuple[int, Fit]] = []
 
     def run(self) -> tuple[Point, ItemLosses]:
@@ -144,17 +146,30 @@ class _Search:
             place = self._best(0.0)
         self._ask_features(place)
         # Not further than what was asked about last.
-        place = min(self._best(1.0), place)
+        place = min(self._best(1.0, self._furthest()), place)
         losses, errors = self.curve.expected()
         point = self.points[place]
         slopes = pooled(self.fits, losses)
         rows = self._rows(point)
         return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
 
-    def _best(self, doubt: float) -> int:
+    def _best(self, doubt: float, furthest: int | None = None) -> int:
         losses, errors = self.curve.expected()
         lean = float(pooled(self.fits, losses).means[-1])
-        return best(self.points, self.beliefs, losses, doubt * errors, lean, self.r)
+        last = len(self.points) if furthest is None else furthest
+        return best(self.points, self.beliefs, losses, doubt * errors, lean, self.r, last)
+
+    def _furthest(self) -> int:
+        """Return the last place of which an answer itself says that little is lost.
+
+        The curve is smooth, but a group of users with the same items reach their ration at once.
+        """
+        said = [
+            (place, harmless(self.points[place], loss - 2 * error, self.r))
+            for place, loss, error in self.answers
+        ]
+        first_harm = min((place for place, fine in said if not fine), default=len(self.points))
+        return max((place for place, fine in said if fine and place < first_harm), default=-1)
 
     def _ask_users(self, place: int) -> None:
         point = self.points[place]
@@ -170,7 +185,9 @@ class _Search:
         tops = [top - max(0, round(math.log2(n / point.kept.size))) for top, n in sizes]
         losers = replace(losers, at_least=max([losers.at_least, *tops]))
         self.asked.append((place, losers))
-        self.curve.learn(place, *losers.loss())
+        loss, error = losers.loss()
+        self.answers.append((place, loss, error))
+        self.curve.learn(place, loss, error)
 
     def _ask_features(self, place: int) -> None:
         point, kept = self.points[place], self.points[place].kept
@@ -191,9 +208,9 @@ class _Search:
         more = losers.clipped(clip)
         fit = Fit.of(rows[:, kept], weighted[:, kept], some, more * answers, more * sigma)
         unsure = (more - 1) / more * float(fit.coefficients[0])
-        self.curve.learn(
-            place, fit.coefficients[0], math.hypot(fit.covariance[0, 0] ** 0.5, unsure)
-        )
+        loss, noise = float(fit.coefficients[0]), float(fit.covariance[0, 0]) ** 0.5
+        self.answers.append((place, loss, noise))
+        self.curve.learn(place, loss, math.hypot(noise, unsure))
         self.fits.append((place, fit))
 
     def _rows(self, point: Point) -> NDArray[np.float64]:
