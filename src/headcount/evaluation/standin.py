@@ -46,17 +46,12 @@ class Shape:
         _check_whole("users", self.users, MOST_USERS)
         _check_whole("items", self.items, MOST_ITEMS)
         mean = self.items_per_user
-        if isinstance(mean, bool) or not isinstance(mean, Real) or not math.isfinite(mean):
+        if isinstance(mean, bool) or not isinstance(mean, Real) or mean != mean:
             raise SettingsError("the items per user must be a number, such as 20 or 1.5")
-        if mean < 1:
+        if not 1 <= mean <= MOST_ITEMS_PER_USER:
             raise SettingsError(
-                f"the items per user must be at least 1, got {mean:g}: count only users who have "
-                "any item"
-            )
-        if mean > MOST_ITEMS_PER_USER:
-            raise SettingsError(
-                f"the items per user must be {MOST_ITEMS_PER_USER:,} on average at most, "
-                f"got {mean:g}"
+                f"the items per user must be from 1 to {MOST_ITEMS_PER_USER:,} on average; count "
+                "only users who have any item"
             )
         if mean > self.items:
             raise SettingsError(

@@ -3,11 +3,11 @@
 The mechanism itself is run, with seeded noise, on data that stands in for the real one. Nothing
 secret is read, nothing is charged, and nothing that comes out of it is a release.
 
-Read `forecast` (what is forecast, and how it is told), `plan` (what may be asked), `simulation`
+Read `forecast` (what is forecast, and how it is told), `api` (what may be asked), `simulation`
 (how it is answered).
 """
 
+from headcount.planning.api import plan, typical_forecasts
 from headcount.planning.forecast import Estimate, Forecast, compared
-from headcount.planning.plan import plan, typical_forecasts
 
 __all__ = ["Estimate", "Forecast", "compared", "plan", "typical_forecasts"]
