@@ -99,6 +99,14 @@ def test_a_sample_has_the_same_delta():
     assert budget.rho == 0.2
 
 
+def test_one_user_with_a_great_many_items(monkeypatch):
+    """More than a guess may have, and than is simulated at once."""
+    monkeypatch.setattr(simulation, "MOST_PAIRS_READ", 10_000)
+    items = pa.table({"u": [1] * 20_000, "i": range(20_000)})
+    told = hc.plan(budget=BUDGET, like=items, user="u", item="i", method="pcr")
+    assert (told.users, told.items_per_user, told.simulated_users) == (1, 20_000, 1)
+
+
 def test_small_counts_of_a_sample_are_said_to_be_a_lower_bound(monkeypatch, data):
     monkeypatch.setattr(simulation, "MOST_PAIRS_READ", data.users.size // 20)
     asked = {"like": table_of(data), "user": "u", "item": "i"}

@@ -94,7 +94,7 @@ def test_options_of_the_method_are_used(headcount):
     def items(*more):
         ran = headcount("plan", "--epsilon", "3", *GUESS, *more)
         assert ran.code == 0
-        return int(figures(ran.out)["items that come out"][0]), ran
+        return float(figures(ran.out)["items that come out"][0]), ran
 
     usual, _ = items()
     coarse, ran = items("--relative-error", "0.3")

@@ -17,8 +17,8 @@ MOST_USERS, MOST_ITEMS = 10**11, 10**15
 #: On average, so that a few hundred users can be made up in memory.
 MOST_ITEMS_PER_USER = 10_000
 #: How fast popularity falls with the rank, at most and at least, where a guess leaves it open. Of
-#: exponents from 0.7 to 1.2, 1 forecast best what came out of six real sets; 0.7 is the flattest
-#: that fitted one of 13.
+#: exponents from 0.7 to 1.2, 1 forecast best what came out of six real sets; 0.7 fits
+#: book_crossing, the flattest of 13.
 STEEPEST, FLATTEST = 1.0, 0.7
 # Draws of a user, in times of all items: whoever has all of them would never be done.
 _MOST_DRAWS = 100
@@ -58,7 +58,6 @@ class Shape:
                 f"nobody can have {mean:g} different items of {self.items:,}: guess more items, or "
                 "fewer per user"
             )
-
         if self.items > math.ceil(self.users * mean):
             raise SettingsError(
                 f"{self.users:,} users with {mean:g} items each cannot have {self.items:,} "
@@ -100,7 +99,10 @@ def made_up(shape: Shape, habits: Habits, users: int, seed: int) -> Dataset:
 
 
 def common_exponent(shape: Shape, spread: float) -> float:
-    """Return an exponent with which all items of a shape occur, the rarest with about one user."""
+    """Return the steepest exponent with which the rarest item of a shape still has a user.
+
+    Where there are many items for few pairs, steeper popularity would leave most of them to nobody.
+    """
     sizes = _sizes(shape, Habits(STEEPEST, spread), 1000, np.random.default_rng(0))
 
     def rarest(exponent: float) -> float:

@@ -101,20 +101,33 @@ class Planner:
             dataset = made_up(shape, habits, users, seed=number)
             runs.append(self._run(dataset, shape.users, seed=number))
             counts = counts or _counts(dataset, shape.users)
-        return self._forecast("guess", shape, counts, runs)
+        return self._forecast(
+            runs,
+            basis="guess",
+            users=shape.users,
+            items_per_user=shape.items_per_user,
+            items=shape.items,
+            counts=counts,
+        )
 
     def from_stand_in(self, dataset: Dataset) -> Forecast:
         """Simulate data that was read, or as many of its users as is not too much."""
         users, pairs = dataset.number_of_users, dataset.users.size
         if not pairs:
             raise SourceError("the stand-in has no row with a user and an item")
+        enough = max(LEAST_USERS, users * MOST_PAIRS_READ // pairs)
         runs = []
         for number in range(RUNS):
             self.progress(f"simulation {number + 1} of {RUNS}")
-            part = sampled(dataset, users * MOST_PAIRS_READ // max(pairs, MOST_PAIRS_READ), number)
-            runs.append(self._run(part, users, seed=number))
-        shape = Shape(users, pairs / users, dataset.number_of_items)
-        return self._forecast("stand-in", shape, _counts(dataset, users), runs)
+            runs.append(self._run(sampled(dataset, enough, number), users, seed=number))
+        return self._forecast(
+            runs,
+            basis="stand-in",
+            users=users,
+            items_per_user=pairs / users,
+            items=dataset.number_of_items,
+            counts=_counts(dataset, users),
+        )
 
     def _run(self, dataset: Dataset, users: int, seed: int) -> Run:
         scale = users / dataset.number_of_users
@@ -136,7 +149,14 @@ class Planner:
         )
 
     def _forecast(
-        self, basis: Basis, shape: Shape, counts: dict[int, int], runs: Sequence[Run]
+        self,
+        runs: Sequence[Run],
+        *,
+        basis: Basis,
+        users: int,
+        items_per_user: float,
+        items: int,
+        counts: dict[int, int],
     ) -> Forecast:
         some = [run for run in runs if run.released]
         common = [run for run in runs[:RUNS] if run.released] or some
@@ -156,9 +176,9 @@ class Planner:
             method=self.method,
             chosen=tuple(name for name, _ in chosen.most_common()),
             relative_error=self.mechanism().r,
-            users=shape.users,
-            items_per_user=shape.items_per_user,
-            items=shape.items,
+            users=users,
+            items_per_user=items_per_user,
+            items=items,
             counts=counts,
             runs=len(runs),
             simulated_users=min(run.users for run in runs),
@@ -166,7 +186,7 @@ class Planner:
             smallest=figure("smallest"),
             within=figure("within"),
             std_error=figure("std_error"),
-            at_least=any(run.limited for run in common) and released.typical < shape.items,
+            at_least=any(run.limited for run in common) and released.typical < items,
         )
 
 
