@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from headcount.outputs.table import aligned
 from headcount.privacy.accounting.budget import Budget
 
 #: What a forecast was made from.
@@ -72,6 +71,8 @@ class Forecast:
     @property
     def table(self) -> str:
         """The figures with their ranges, as aligned columns."""
+        from headcount.outputs.table import aligned
+
         rows = [[name, *shown] for name, shown in self._figures().items() if shown]
         return aligned(["", "forecast", "range"], rows, [False, True, True])
 
@@ -141,10 +142,11 @@ class Forecast:
 
 def compared(forecasts: Sequence[Forecast]) -> str:
     """Return forecasts for data of several shapes, as aligned columns."""
+    from headcount.outputs.table import aligned
+
     target = f"within {100 * forecasts[0].relative_error:g} %"
-    header = [
-        *("users", "items per user", "items", "come out", "smallest count", target, "std error")
-    ]
+    about = ["users", "items per user", "items"]
+    header = [*about, "come out", "smallest count", target, "std error"]
     rows = [
         [
             _count(each.users),
