@@ -115,6 +115,10 @@ def test_small_counts_of_a_sample_are_said_to_be_a_lower_bound(monkeypatch, data
     assert "at least" in told.table
     assert "more may come out" in str(told)
     assert told.released.low <= released(data, hc.Budget(rho=5))
+    coarse = {"users": 10**11, "items_per_user": 5000, "items": 10**14}
+    nearly_nothing = hc.plan(budget=hc.Budget(rho=1), **coarse)
+    assert nearly_nothing.at_least
+    assert "Nothing came out" not in str(nearly_nothing)
 
 
 def test_large_guesses_are_simulated_in_part_and_budgets_of_all_sizes():

@@ -80,8 +80,8 @@ class Forecast:
     def shape(self) -> str:
         """The data that it is a forecast for, in a few words."""
         return (
-            f"{self.users:,} users, {_few(self.items_per_user)} items each on average, "
-            f"{self.items:,} items in all"
+            f"{_some(self.users, 'user')}, {_some(self.items_per_user, 'item')} each on average, "
+            f"{_some(self.items, 'item')} in all"
         )
 
     def origin(self) -> str:
@@ -97,7 +97,7 @@ class Forecast:
     def summary(self) -> list[str]:
         """Return a few sentences about how to read the figures."""
         said = []
-        if not self.released.high:
+        if not self.released.high and not self.at_least:
             said.append(
                 "Nothing came out. A larger budget, a larger relative error, or coarser items, "
                 "which more users have, would help."
@@ -175,6 +175,10 @@ def _count(number: float) -> str:
 def _few(number: float) -> str:
     """Write a mean of counts, so that what is seldom is not nothing."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def _some(number: float, noun: str) -> str:
+    return f"{_few(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _percent(share: float) -> str:
