@@ -162,7 +162,7 @@ def test_errors_are_documented_with_their_parents_and_exit_codes():
     }
 
 
-@pytest.mark.parametrize("function", ["release", "release_counts"])
+@pytest.mark.parametrize("function", ["plan", "release", "release_counts"])
 def test_parameters_are_documented_with_their_defaults(function):
     rows = rows_of(sections_of(PYTHON)[f"headcount.{function}"])
     documented = {first_name(row): row[1] for row in rows}
@@ -177,7 +177,7 @@ def test_parameters_are_documented_with_their_defaults(function):
             assert documented[name] == f"`{shown}`".replace("1e-06", "1e-6")
 
 
-@pytest.mark.parametrize("name", ["Budget", "Guarantee", "Release"])
+@pytest.mark.parametrize("name", ["Budget", "Forecast", "Guarantee", "Release"])
 def test_attributes_are_documented_and_no_other(name):
     rows = rows_of(sections_of(PYTHON)[f"headcount.{name}"])
     kind = getattr(headcount, name)

@@ -31,6 +31,7 @@ from headcount.errors import (
 )
 from headcount.ledger.ledger import Ledger
 from headcount.pipeline import ask
+from headcount.planning import Estimate, Forecast, plan
 from headcount.privacy.accounting.budget import Budget
 from headcount.question import Question
 from headcount.results.guarantee import Guarantee
@@ -47,6 +48,8 @@ __all__ = [
     "CancelToken",
     "CancelledError",
     "EngineError",
+    "Estimate",
+    "Forecast",
     "Guarantee",
     "HeadcountError",
     "InputError",
@@ -64,6 +67,7 @@ __all__ = [
     "VerificationError",
     "__version__",
     "ask",
+    "plan",
     "release",
     "release_counts",
 ]

@@ -13,7 +13,6 @@ from headcount.privacy.mechanisms import (
     DEFAULT,
     Mechanism,
     MechanismResult,
-    Plan,
     mechanism,
     names,
     register,
@@ -62,9 +61,6 @@ class Tiny(Mechanism):
 
         return run
 
-    def plan(self):
-        return Plan("two items", [(1, 2, 5.0)])
-
 
 @pytest.fixture
 def tiny(monkeypatch):
@@ -81,6 +77,13 @@ def test_a_mechanism_from_outside_releases(tiny):
     assert sorted(made.table["i"].to_pylist()) == ["a", "b"]
     assert made.guarantee.method == "tiny"
     assert made.settings == {"r": 0.1}
+
+
+def test_a_mechanism_from_outside_is_forecast(tiny):
+    forecast = hc.plan(budget=hc.Budget(rho=1), like=EVENTS, user="u", item="i", method="tiny")
+    assert forecast.method == "tiny"
+    assert forecast.released == (2, 2, 2)
+    assert forecast.chosen == ()
 
 
 def test_a_mechanism_without_a_proof_is_charged_in_full(tiny, tmp_path):

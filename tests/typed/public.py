@@ -50,6 +50,17 @@ def a_histogram(counts: Mapping[str, int]) -> hc.Release:
     return hc.release_counts(counts, budget=hc.Budget(rho=1), unsafe_seed=1)
 
 
+def forecasts(path: Path) -> float:
+    budget = hc.Budget(rho=1)
+    guessed = hc.plan(budget=budget, users=1000, items_per_user=2.5, items=100, method="pcr")
+    assert_type(guessed, hc.Forecast)
+    assert_type(guessed.basis, Literal["guess", "stand-in"])
+    assert_type(guessed.smallest, hc.Estimate | None)
+    assert_type(guessed.summary(), list[str])
+    read = hc.plan(budget=budget, like=path, user="u", item=["i", "j"])
+    return read.released.typical
+
+
 def frames(made: hc.Release) -> "pd.DataFrame":
     return made.to_pandas()
 
@@ -81,6 +92,8 @@ def refused(path: Path) -> None:
     hc.release(path, user="u", item="i", budget=budget, candidates="9")  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=budget, method="guess")  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=budget, columns="some")  # type: ignore[arg-type]
+    hc.plan(users=5, items_per_user=2, items=3)  # type: ignore[call-arg]
+    hc.plan(budget=budget, users=5.5)  # type: ignore[arg-type]
     hc.ask("events.parquet")  # type: ignore[arg-type]
 
 

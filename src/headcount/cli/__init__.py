@@ -22,7 +22,7 @@ import click
 from headcount.cli.compare import compare
 from headcount.cli.demo import demo
 from headcount.cli.ledger import ledger
-from headcount.cli.plan import plan
+from headcount.cli.plan import plan_command
 from headcount.cli.release import release
 from headcount.cli.stderr import say
 from headcount.cli.verify import verify
@@ -39,7 +39,7 @@ def cli() -> None:
 
 
 cli.add_command(release)
-cli.add_command(plan)
+cli.add_command(plan_command)
 cli.add_command(demo)
 cli.add_command(compare)
 cli.add_command(ledger)

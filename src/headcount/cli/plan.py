@@ -1,45 +1,99 @@
-"""headcount plan: what a budget can be expected to give, without any data."""
+"""headcount plan: a forecast of what a budget will give."""
+
+from typing import TYPE_CHECKING
 
 import click
 
+from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import budget_from, budget_options, mechanism_options
+from headcount.cli.progress import ProgressBar
+from headcount.cli.stderr import say
 from headcount.cli.stdout import write_stdout
 
+if TYPE_CHECKING:
+    from headcount.question import Method
 
-@click.command()
+NO_GUESS = (
+    "What comes out depends on the data. These are forecasts for made-up data of three shapes; for "
+    "yours, guess its shape (--users, --items-per-user and --items) or name data like it that is "
+    "not secret (--like). No data was read, nothing is charged, and this is no release."
+)
+
+
+@click.command("plan")
 @budget_options
+@click.option("--users", type=Whole(), metavar="N", help="A guess: how many users there are.")
+@click.option("--items-per-user", type=Float(), metavar="MEAN",
+              help="A guess: how many different items a user has on average.")  # fmt: skip
+@click.option("--items", type=Whole(), metavar="N",
+              help="A guess: how many different items there are.")  # fmt: skip
+@click.option("--like", metavar="SOURCE",
+              help="Instead of a guess: data like yours that is NOT secret.")  # fmt: skip
+@click.option("--user", metavar="COLUMN", help="The column of --like that identifies the user.")
+@click.option("--item", multiple=True, metavar="COLUMN",
+              help="Its column whose values are counted; repeat it for several.")  # fmt: skip
+@click.option("--table", metavar="NAME", help="Its table, if it is a database.")
+@click.option("--sql", metavar="SELECT", help="A single SELECT on it, instead of a table.")
 @mechanism_options
-def plan(
+def plan_command(
     rho: float | None,
     epsilon: float | None,
     delta: float,
-    method: str,
+    users: int | None,
+    items_per_user: float | None,
+    items: int | None,
+    like: str | None,
+    user: str | None,
+    item: tuple[str, ...],
+    table: str | None,
+    sql: str | None,
+    method: "Method",
     relative_error: float | None,
     candidates: int | None,
     max_items_per_user: int | None,
 ) -> None:
-    """Say how many items of which size a budget can release. Reads no data."""
-    from headcount.outputs.table import aligned
+    """Forecast what a budget will give, from a guess of what the data is like.
+
+    Reads no data, but what --like names, and charges nothing. Without a guess it shows forecasts
+    for a few typical shapes of data.
+    """
+    from headcount.planning import compared, plan, typical_forecasts
     from headcount.privacy.accounting.rounding import shown_above
     from headcount.privacy.mechanisms import Options, mechanism
 
     budget = budget_from(rho, epsilon, delta)
     options = Options(relative_error, candidates, max_items_per_user)
     chosen = mechanism(method).of(options, budget)
-    plan = chosen.plan()
-    click.echo(
+    columns = item or None
+    basis = (users, items_per_user, items, like, user, columns, table, sql)
+    with ProgressBar() as progress:
+        if all(part is None for part in basis):
+            forecasts = typical_forecasts(budget, method, options, progress)
+            origin, figures, remarks = NO_GUESS, compared(forecasts), []
+        else:
+            forecast = plan(
+                budget=budget,
+                users=users,
+                items_per_user=items_per_user,
+                items=items,
+                like=like,
+                user=user,
+                item=columns,
+                table=table,
+                sql=sql,
+                method=method,
+                relative_error=relative_error,
+                candidates=candidates,
+                max_items_per_user=max_items_per_user,
+                progress=progress,
+            )
+            origin, figures, remarks = forecast.origin(), forecast.table, forecast.summary()
+    say(
         f"Budget: ρ = {shown_above(budget.rho)}, δ = {shown_above(budget.delta)}, which is "
         f"(ε = {shown_above(budget.epsilon)}, δ = {shown_above(budget.delta)})-differential "
-        "privacy.\n"
-        f"Target: each count within {100 * chosen.r:g} % of the truth, most of the time.\n",
-        err=True,
+        "privacy."
     )
-    click.echo(plan.lead, err=True)
-    rows = [
-        [f"{users:,}", "all" if items is None else f"{items:,}", f"± {std_error:,.0f}"]
-        for users, items, std_error in plan.rows
-    ]
-    columns = ["users per item", "items", "std error"]
-    write_stdout(aligned(columns, rows, [True] * 3).encode())
-    for remark in plan.remarks:
-        click.echo(remark, err=True)
+    say(origin)
+    write_stdout(figures.encode())
+    for line in (*chosen.known_in_advance(), *remarks):
+        say(line)

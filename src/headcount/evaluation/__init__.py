@@ -6,4 +6,5 @@ release on some data and how many of those would be close, as the paper's evalua
 
 Read `dataset`, then `methods` (what a method is), `thresholds` and `partition_selection`, then the
 methods themselves (`pcr`, `plume`, `thresholding`), then `trials` and `summary`.
+`standin` makes data up, for forecasts.
 """

@@ -9,21 +9,28 @@ from headcount.evaluation.array_population import ArrayPopulation
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.methods import Released, Target
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.mechanisms import Options, mechanism
+from headcount.privacy.mechanisms import Mechanism, MechanismResult, Options, mechanism
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import Integers
 
 
 @dataclass(frozen=True)
 class ArrayCounts:
-    """Counts of the items of a dataset, whose names are their codes."""
+    """Counts of the items of a dataset, whose names are their codes.
+
+    Attributes:
+        values: the counts.
+        users: how many users there are, if that was asked for.
+        codes: whose counts they are; those of items 0, 1, … if not given.
+    """
 
     values: Integers
     users: int | None = None
+    codes: Integers | None = None
 
     def named(self, positions: Integers) -> Integers:
         """Return codes: item 0 of a dataset has the most users, and so on."""
-        return positions
+        return positions if self.codes is None else self.codes[positions]
 
 
 class ArrayPairs(ArrayPopulation):
@@ -44,6 +51,7 @@ class ArrayView:
 
     dataset: Dataset
     several_passes: bool = True
+    seed: int = 0
 
     def highest_counts(self, limit: int, *, with_users: bool = False) -> ArrayCounts:
         """Return the highest counts of distinct users."""
@@ -51,8 +59,11 @@ class ArrayView:
         return replace(counts, users=self.dataset.number_of_users) if with_users else counts
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> ArrayCounts:
-        """Refuse: `ThresholdingMethod` is compared instead."""
-        raise NotImplementedError
+        """Return counts of so many items of each user, which the seed chooses, if large enough."""
+        rng = np.random.default_rng(self.seed)
+        counts = self.dataset.bounded(max_items_per_user, rng).counts
+        codes = np.flatnonzero(counts >= at_least)
+        return ArrayCounts(counts[codes], codes=codes)
 
     def pairs(self) -> ArrayPairs:
         """Return who has what."""
@@ -61,6 +72,12 @@ class ArrayView:
 
 def _highest(dataset: Dataset, limit: int) -> ArrayCounts:
     return ArrayCounts(-np.sort(-dataset.counts)[:limit])
+
+
+def simulated(chosen: Mechanism, dataset: Dataset, seed: int) -> MechanismResult:
+    """Return what a mechanism makes of a dataset, with seeded noise: never a release."""
+    view = ArrayView(dataset, seed=seed)
+    return chosen.prepare(view, SeededEntropy(seed), lambda step: None)()
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,6 @@ class ReleaseMethod:
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
         budget = Budget(rho=target.rho, delta=target.delta)
-        entropy = SeededEntropy(int(rng.integers(2**63)))
         chosen = mechanism(self.name).of(Options(relative_error=target.r), budget)
-        result = chosen.prepare(ArrayView(dataset), entropy, lambda step: None)()
+        result = simulated(chosen, dataset, int(rng.integers(2**63)))
         return Released(result.items, result.counts.estimates, errors=result.counts.errors)

@@ -84,8 +84,8 @@ NOTHING_RELEASED = Notice(
     "nothing-released",
     "advice",
     "Nothing was released, which is a result like any other: no item was found to have enough "
-    "users for this budget. `headcount plan` says how many it takes. A larger budget, a larger "
-    "relative error, coarser items or, if another method was asked for, the method auto may help.",
+    "users for this budget. A larger budget, a larger relative error, coarser items or, if another "
+    "method was asked for, the method auto may help; `headcount plan` forecasts by how much.",
 )
 
 

@@ -10,7 +10,6 @@ from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
     Options,
-    Plan,
     Progress,
 )
 from headcount.privacy.mechanisms.pcr import PCR, NoiseReducingPCR, PaperPCR
@@ -23,7 +22,6 @@ __all__ = [
     "Mechanism",
     "MechanismResult",
     "Options",
-    "Plan",
     "Progress",
     "mechanism",
     "names",

@@ -6,7 +6,7 @@ The API, the command line, the ledger and the evaluation ask this class what the
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,21 +101,6 @@ class MechanismResult:
         return self.measures[0]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a budget can be expected to give, without any data.
-
-    Attributes:
-        lead: what to say before the rows.
-        rows: users per item, how many such items (None for all), and the standard error.
-        remarks: what to say after them.
-    """
-
-    lead: str
-    rows: list[tuple[int, int | None, float]]
-    remarks: list[str] = field(default_factory=list)
-
-
 class Mechanism(ABC):
     """A mechanism with its parameters, and what it may spend. Frozen; nothing in it is data."""
 
@@ -172,9 +157,9 @@ class Mechanism(ABC):
         """Release from the highest counts of a histogram; only after `for_histogram`."""
         raise NotImplementedError
 
-    @abstractmethod
-    def plan(self) -> Plan:
-        """Say what the budget can be expected to give."""
+    def known_in_advance(self) -> list[str]:
+        """Return what can be said of every release, whatever the data is like: sentences."""
+        return []
 
 
 def refuse(cls: type[Mechanism], options: Options, *names: str) -> None:

@@ -11,7 +11,6 @@ from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
     Options,
-    Plan,
     Progress,
     refuse,
 )
@@ -77,19 +76,6 @@ class Auto(Mechanism):
         if isinstance(released, RationedCounts):
             return _chosen(self.rationed.result(pairs, released), self.rationed)
         return _chosen(self.pcr.vetted_result(top, released), self.pcr)
-
-    def plan(self) -> Plan:
-        """Say what pcr gives, and that there may be more."""
-        plan = self.pcr.plan()
-        return replace(
-            plan,
-            remarks=[
-                *plan.remarks,
-                "Where there are thousands of users, auto chooses a rationed release instead. It "
-                "also finds items\nwith fewer users, and often several times as many of them; how "
-                "many depends on the data.",
-            ],
-        )
 
 
 def _chosen(result: MechanismResult, mechanism: Mechanism) -> MechanismResult:

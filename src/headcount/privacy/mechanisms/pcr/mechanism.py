@@ -12,12 +12,10 @@ from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
     Options,
-    Plan,
     Progress,
     refuse,
 )
 from headcount.privacy.mechanisms.pcr.estimate import estimated
-from headcount.privacy.mechanisms.pcr.expectations import expectations, smallest_item
 from headcount.privacy.mechanisms.pcr.private_count_release import (
     ReleasedCounts,
     private_count_release,
@@ -28,11 +26,6 @@ from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings
 from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, NamedCounts
-
-_MORE_FROM_EVENTS = (
-    "This is for a histogram alone. Where the number of users is known, as it is from events, "
-    "items with\nfewer users come out too."
-)
 
 
 @dataclass(frozen=True)
@@ -133,23 +126,6 @@ class PCR(Mechanism):
                 "delta_star": float(delta_star(self.settings, self.budget)),
                 "levels_run": released.levels_run,
             },
-        )
-
-    def plan(self) -> Plan:
-        """Say how many items of which size the budget is enough for."""
-        least = smallest_item(self.settings, self.budget)
-        if least is None:
-            return Plan("This budget is too small to release anything.", [])
-        return Plan(
-            f"By Private Count Release an item needs about {least:,} users to be released.\n"
-            "If all items had the same number of users, the budget would be enough for about:\n",
-            [(e.users, e.items, e.std_error) for e in expectations(self.settings, self.budget)],
-            [
-                "\nReal data has a few large items and many small ones. What the large ones cost "
-                "is small, so\nexpect about as many items as the row of the smallest count that "
-                "you hope to see.",
-                *([_MORE_FROM_EVENTS] if self.vets else []),
-            ],
         )
 
 

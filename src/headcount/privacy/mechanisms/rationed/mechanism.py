@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
     Options,
-    Plan,
     Progress,
     refuse,
 )
@@ -67,11 +65,4 @@ class Rationed(Mechanism):
             sigmas=released.sigmas,
             spent=released.spent,
             settings={**self.to_dict(), **more},
-        )
-
-    def plan(self) -> Plan:
-        """Refuse: what it gives depends on how many items each user has."""
-        raise SettingsError(
-            "what a rationed release gives depends on how many items each user has, which is "
-            "private: there is no plan for it without data; plan for auto or pcr"
         )

@@ -14,7 +14,6 @@ from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
     Options,
-    Plan,
     Progress,
     refuse,
 )
@@ -79,9 +78,9 @@ class Threshold(Mechanism):
             settings=self.to_dict(),
         )
 
-    def plan(self) -> Plan:
-        """Say from how many users on an item comes out."""
-        return Plan(
-            "Items with more users than this come out, however many they are:\n",
-            [(self.thresholding.threshold, None, self.thresholding.sigma)],
-        )
+    def known_in_advance(self) -> list[str]:
+        """Return from how many users on an item comes out."""
+        return [
+            f"Every item whose noisy count exceeds {self.thresholding.threshold:,} comes out; the "
+            f"standard error of each count is {self.thresholding.sigma:,.3g}."
+        ]

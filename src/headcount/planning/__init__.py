@@ -1,0 +1,13 @@
+"""What a budget will give: a forecast from a guess, or from a stand-in that is not secret.
+
+The mechanism itself is run, with seeded noise, on data that stands in for the real one. Nothing
+secret is read, nothing is charged, and nothing that comes out of it is a release.
+
+Read `forecast` (what is forecast, and how it is told), `api` (what may be asked), `simulation`
+(how it is answered).
+"""
+
+from headcount.planning.api import plan, typical_forecasts
+from headcount.planning.forecast import Estimate, Forecast, compared
+
+__all__ = ["Estimate", "Forecast", "compared", "plan", "typical_forecasts"]

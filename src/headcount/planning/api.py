@@ -1,0 +1,119 @@
+"""What is asked of a forecast, and that it makes sense."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headcount.errors import SettingsError
+from headcount.inputs import SourceName, TableLike
+from headcount.pipeline import silent
+from headcount.planning.forecast import Forecast
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.mechanisms import Options, Progress, mechanism
+from headcount.question import DEFAULT_METHOD, Method, column_names
+
+if TYPE_CHECKING:
+    from headcount.evaluation.standin import Shape
+
+#: What is forecast for whoever has no guess: users, items of each, and items in all.
+TYPICAL = ((1000, 20, 1000), (10_000, 20, 5000), (100_000, 10, 10_000))
+
+
+def plan(
+    *,
+    budget: Budget,
+    users: int | None = None,
+    items_per_user: float | None = None,
+    items: int | None = None,
+    like: SourceName | TableLike | None = None,
+    user: str | None = None,
+    item: str | Sequence[str] | None = None,
+    table: str | None = None,
+    sql: str | None = None,
+    method: Method = DEFAULT_METHOD,
+    relative_error: float | None = None,
+    candidates: int | None = None,
+    max_items_per_user: int | None = None,
+    progress: Progress = silent,
+) -> Forecast:
+    """Forecast what a release will give, from a guess or from data that is not secret.
+
+    The method is simulated on a stand-in, with seeded noise. Nothing is charged, and nothing that
+    comes out is a release: what ``like`` holds is not protected.
+
+    Args:
+        budget: what the release may spend.
+        users: a guess of how many users there are, which goes with the next two.
+        items_per_user: and of how many different items they have, on average.
+        items: and of how many different items there are.
+        like: instead of a guess, data that is like yours and **not secret**: older, made up, or
+            somebody else's. Anything that a release can be made of, but for Spark.
+        user: the column of ``like`` that identifies the user.
+        item: its column, or columns, whose values are counted.
+        table: its table, if it is a database.
+        sql: a single SELECT on a database, instead of a table.
+        method: as for `release`.
+        relative_error: as for `release`.
+        candidates: as for `release`.
+        max_items_per_user: as for `release`.
+        progress: called with what is being done.
+
+    Raises:
+        InputError: what was asked for cannot be done.
+    """
+    if not isinstance(budget, Budget):
+        raise TypeError("budget must be a headcount.Budget")
+    options = Options(relative_error, candidates, max_items_per_user)
+    mechanism(method).of(options, budget)  # refuses what cannot be done, before anything is read
+    guessed = any(value is not None for value in (users, items_per_user, items))
+    given = any(value is not None for value in (like, user, item, table, sql))
+    if guessed and given:
+        raise SettingsError(
+            "a forecast is from a guess (--users, users=) or from a stand-in (--like, like=), not "
+            "from both"
+        )
+    # Imported when used: no release needs it.
+    from headcount.evaluation.dataset import read_dataset
+    from headcount.planning.simulation import Planner
+
+    planner = Planner(budget, method, options, progress)
+    if guessed:
+        if users is None or items_per_user is None or items is None:
+            raise _missing("a guess", users=users, items_per_user=items_per_user, items=items)
+        return planner.from_guess(_shape(users, items_per_user, items, max_items_per_user))
+    if like is None or user is None or item is None:
+        raise _missing("a stand-in", like=like, user=user, item=item)
+    progress("reading the stand-in")
+    return planner.from_stand_in(
+        read_dataset(like, user=user, item=column_names(item), table=table, sql=sql)
+    )
+
+
+def typical_forecasts(
+    budget: Budget, method: Method, options: Options, progress: Progress
+) -> list[Forecast]:
+    """Forecast what comes out of data of a few shapes, for whoever has no guess."""
+    from headcount.planning.simulation import Planner
+
+    planner = Planner(budget, method, options, progress)
+    bound = options.max_items_per_user
+    return [
+        planner.from_guess(_shape(users, min(mean, bound or mean), items, bound), others=())
+        for users, mean, items in TYPICAL
+    ]
+
+
+def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> "Shape":
+    """Return a guess, which keeps a bound that its mean does not contradict."""
+    from headcount.evaluation.standin import Shape
+
+    guess = Shape(users, items_per_user, items)
+    return guess if bound is None or items_per_user > bound else replace(guess, most_per_user=bound)
+
+
+def _missing(what: str, **parts: object) -> SettingsError:
+    """Return what to say where some parts are None, by their names on both faces."""
+    named = {name: f"--{name.replace('_', '-')} ({name}=)" for name in parts}
+    missing = " and ".join(named[name] for name, value in parts.items() if value is None)
+    *others, last = named.values()
+    return SettingsError(f"{what} needs {', '.join(others)} and {last}; {missing} is missing")
