@@ -211,7 +211,7 @@ def test_every_setting_is_documented_with_its_values():
     rows = rows_of(prose_of(SETTINGS).partition("\n## ")[0])
     documented = {first_name(row): row for row in rows}
     assert list(documented) == list(Settings.__dataclass_fields__)
-    values = {"√2": 2**0.5, "from δ": None}
+    values = {"√2": 2**0.5, "from δ": None, "false": False}
     for column, method in ((3, "pcr"), (4, "pcr-paper")):
         for field, row in documented.items():
             real = getattr(PRESETS[method], field)
