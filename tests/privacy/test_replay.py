@@ -22,14 +22,16 @@ NO_OPTIONS = Options()
 ITEMS = 30
 
 
-def data(users, items_each, heavy, *, rare=0, backwards=False):
+def data(users, items_each, heavy, *, rare=0, collectors=1, backwards=False):
     """Users with a few items each, some with all of them, and items that only one user has.
 
     Args:
         users: how many have a few items.
         items_each: how many those have at most.
         heavy: how many have all items.
-        rare: how many more items one user has; too many for a rationed release to look at.
+        rare: how many items a collector has, whom nobody shares them with; so many that they weigh
+            too little for a rationed release to look at them.
+        collectors: how many of these there are.
         backwards: whether the last items are the popular ones.
     """
     generator = np.random.default_rng(users)
@@ -37,7 +39,8 @@ def data(users, items_each, heavy, *, rare=0, backwards=False):
     for user in range(users):
         mine = {int(item) for item in ITEMS * generator.random(items_each) ** 2}
         pairs += [(user, ITEMS - 1 - item if backwards else item) for item in mine]
-    pairs += [("rare", ("rare", item)) for item in range(rare)]
+    for user in range(collectors):
+        pairs += [(("collector", user), ("rare", user, item)) for item in range(rare)]
     return Data(pairs, bounded=generator.integers(1000, 3000, ITEMS).tolist())
 
 
@@ -46,6 +49,8 @@ MANY = data(4000, 3, heavy=3)
 FEW = data(40, 5, heavy=45, rare=200, backwards=True)
 # Other items are popular, and there are more users.
 MORE = data(6000, 4, heavy=200, rare=300, backwards=True)
+# Everything that is looked at is found at once; many users have other items.
+UNFOUND = data(4000, 3, heavy=3, rare=30, collectors=500)
 # Nobody; users who have one item each that nobody else has; and one whose weights are too low.
 NOTHING = Data([], [])
 APART = Data([(user, user) for user in range(3000)], [])
@@ -175,6 +180,14 @@ def test_equal_noisy_weights_are_ordered_by_lot_alone(other, stage):
     assert first == sorted(first, reverse=True)
     assert max(Counter(first).values()) >= 5
     assert published(played(stage, tape, method, other)) == published(made)
+
+
+def test_a_second_round_follows_from_what_was_released(stage):
+    """Also where nobody has an item left."""
+    method = CASES["rationed"].made()
+    tape, made = stage.record(method, UNFOUND)
+    assert len(found_weights(tape)) == 2
+    assert published(played(stage, tape, method, data(300, 4, heavy=9))) == published(made)
 
 
 @pytest.mark.parametrize("chosen", ["rationed", "pcr"])
