@@ -67,19 +67,24 @@ def test_the_weights_of_a_user_have_norm_one(crowd, user, found, looked_at, most
 
 
 @given(crowds, someone, st.lists(sigmas, min_size=8, max_size=8), rhos)
+@example([], {0, 1}, [0.5, 0.5, *[1e4] * 6], Fraction(2))  # each takes a whole ration
+@example([], {6, 7}, [*[1e4] * 6, 0.5, 0.5], Fraction(2))
 def test_a_user_moves_the_counts_within_the_ration(crowd, user, asked_for, rho):
-    """Σ Δ²/(2·GRID²·σ²) ≤ ρ, in exact arithmetic."""
+    """Σ Δ²/(2·σ²) ≤ what is charged, with the σ that was drawn, in exact arithmetic."""
     noise = np.maximum(np.array(asked_for), rationed.sigma_for(rho))
-    costs = costs_of(noise, rho)
-    one, two = (side.clipped_sums(costs) for side in neighbours(crowd, user, ITEMS))
-    moved = zip((two - one).tolist(), noise.tolist(), strict=True)
+    logs = [], []
+    for side, log in zip(neighbours(crowd, user, ITEMS), logs, strict=True):
+        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
+        counts = asking.counts(noise, rho)
+        assert not counts[~np.isfinite(noise)].any()
+    before, after = ([(n, sigma) for _, (ns, sigma), _ in log for n in ns] for log in logs)
+    assert [sigma for _, sigma in before] == [sigma for _, sigma in after]
+    assert sorted(sigma / GRID for _, sigma in after) == sorted(noise[np.isfinite(noise)].tolist())
     spent = sum(
-        Fraction(move) ** 2 / (2 * GRID**2 * Fraction(sigma) ** 2)
-        for move, sigma in moved
-        if math.isfinite(sigma)
+        Fraction(two - one) ** 2 / (2 * Fraction(sigma) ** 2)
+        for (one, sigma), (two, _) in zip(before, after, strict=True)
     )
-    assert spent <= rho
-    assert not (two - one)[~np.isfinite(noise)].any()
+    assert spent <= asking.filter.spent.rho
 
 
 def test_whoever_is_within_the_ration_counts_in_full_and_the_ration_is_used():
