@@ -55,6 +55,7 @@ BUDGET = headcount.Budget(rho=1.7)
 CANARIES = Canaries(NUMBER, each=3, others=12)
 # Where it takes more of them to tell.
 MORE = Canaries(2 * NUMBER, each=3, others=12)
+MANY = Canaries(4 * NUMBER, each=3, others=12)
 # The most of ρ that can be left for the counts: nothing was spent on a second round.
 CLAIM = BUDGET.rho * float(1 - TUNING.first_round - TUNING.fixed)
 
@@ -88,8 +89,8 @@ def test_counts_within_rations(method, engine, on_engine):
 @on_seeds
 @pytest.mark.parametrize("method", ["rationed", "auto"])
 def test_half_the_noise_in_counts(method, seed, on_engine, half_the_noise):
-    call = on_engine("duckdb", MORE.events())
-    scores = scores_of_counts(call, method, MORE, unsafe_seed=seed)
+    call = on_engine("duckdb", MANY.events())
+    scores = scores_of_counts(call, method, MANY, unsafe_seed=seed)
     bound = said(f"{method}, half the noise", rho_at_least(*scores, CLAIM), CLAIM)
     assert bound > CLAIM
     bound = said("and by one run", rho_at_least_in_one_run(*scores, CLAIM), CLAIM)
@@ -109,9 +110,8 @@ def test_nothing_is_charged_before_the_counts(seed, on_engine, monkeypatch):
     """Then these have all of ρ, which is 1.3 times as much."""
     settle = PrivacyFilter.settle
     monkeypatch.setattr(PrivacyFilter, "settle", lambda self, cost: settle(self, cost * 0))
-    more = Canaries(4 * NUMBER, each=3, others=12)
     scores = scores_of_counts(
-        on_engine("duckdb", more.events()), "rationed", more, unsafe_seed=seed
+        on_engine("duckdb", MANY.events()), "rationed", MANY, unsafe_seed=seed
     )
     assert said("rationed, nothing charged", rho_at_least(*scores, CLAIM), CLAIM) > CLAIM
 

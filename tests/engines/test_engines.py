@@ -186,7 +186,7 @@ def test_a_collation_of_the_database_merges_nothing(engine, tmp_path):
 
 @pytest.mark.parametrize(("method", "step"), [("pcr-paper", "run"), ("rationed", "materialise")])
 @pytest.mark.parametrize(
-    ("engine", "function"), [("postgres", "CONVERT_TO("), ("spark", " AS BINARY)")]
+    ("engine", "function"), [("postgres", "CONVERT_TO("), ("spark", "BINARY(")]
 )
 def test_a_server_groups_text_by_its_bytes(engine, function, on_engine, monkeypatch, method, step):
     """Collations that take texts for the same are not in every build of these servers."""

@@ -78,7 +78,7 @@ class Case:
 THRESHOLD = {"max_items_per_user", "r", "sigma", "threshold"}
 VETTED = {"selection", "r", "k_bar", "ranks", "delta_round", "rounds_run"}
 RACES = {"r", "k_bar", "ranks", "delta_star", "epsilon_star", "growth", "noise", "charging"}
-RACES |= {"in_steps", "levels_run"}
+RACES |= {"levels_run"}
 CASES = {
     "auto": Case("auto", {"r", "chosen"}),
     "auto-one-pass": Case("auto", VETTED | {"chosen"}, several_passes=False),
@@ -86,7 +86,7 @@ CASES = {
     "pcr-20-candidates": Case("pcr", VETTED, Options(candidates=20)),
     "pcr-races": Case("pcr", RACES, users_known=False),
     "pcr-paper": Case("pcr-paper", RACES),
-    "pcr-noise-reduction": Case("pcr-noise-reduction", RACES),
+    "pcr-noise-reduction": Case("pcr-noise-reduction", RACES | {"in_steps"}),
     "rationed": Case("rationed", {"r"}),
     "threshold": Case("threshold", THRESHOLD, Options(max_items_per_user=5)),
 }

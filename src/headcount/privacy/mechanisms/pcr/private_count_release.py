@@ -110,7 +110,7 @@ def private_count_release(
             thresholds += [level.threshold] * len(items)
             alive[items] = False
             picks = len(items) + outcome.reached_bottom
-            privacy_filter.settle(level.opening + level.pick * picks + measured.cost)
+            privacy_filter.settle(level.cost(picks, 0) + measured.cost)
             # What large counts did not need may be enough to go on with a level that was cut.
             go_on = settings.in_steps and not outcome.reached_bottom
             most_picks = level.most_picks(privacy_filter.left) if go_on else 0

@@ -105,8 +105,15 @@ class Settings:
         return replace(self, **given)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the settings as plain values."""
-        return {**asdict(self), "ranks": list(self.ranks), "charging": str(self.charging)}
+        """Return the settings as plain values.
+
+        A ledger finds questions again by them, so what was added later is left out where it makes
+        no difference.
+        """
+        plain = {**asdict(self), "ranks": list(self.ranks), "charging": str(self.charging)}
+        if not self.in_steps:
+            del plain["in_steps"]
+        return plain
 
 
 #: Each mechanism that is Private Count Release is a preset of the settings.
