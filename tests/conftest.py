@@ -31,6 +31,20 @@ CANARY_USER = "canary-user-7f3a"
 CANARY_ITEM = "canary-item-91c2"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keep what starts Spark in one process, first: a second one would compete with it."""
+    with_spark = [
+        item
+        for item in items
+        if "spark" in item.nodeid or "cluster" in item.nodeid or "spark" in item.fixturenames
+    ]
+    for item in with_spark:
+        item.add_marker(pytest.mark.xdist_group("spark"))
+    chosen = set(with_spark)
+    items[:] = with_spark + [item for item in items if item not in chosen]
+
+
 def make_events() -> pa.Table:
     """Return a row per user and item; one user has an item of their own."""
     pairs = [(f"u{n}", item) for item, users in USERS.items() for n in range(users)]
