@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from tests.conftest import RHO
+
 ASK = ["--user", "uid", "--item", "item"]
 
 
@@ -189,3 +191,13 @@ def test_no_password_is_written_down(headcount, ledger):
     log = headcount("ledger", "log", ledger, "--format", "json").out
     assert "postgres://ann@localhost:1/shop" in log
     assert b"hunter2" not in ledger.read_bytes()
+
+
+def test_a_ledger_whose_name_is_no_utf_8(headcount, parquet, tmp_path):
+    path = str(tmp_path) + "/budget-\udcff.db"
+    assert headcount("ledger", "init", path, "--dataset", "d", "--rho", "60").code == 0
+    options = ["--user", "uid", "--item", "item", "--rho", RHO, "--ledger", path, "--dataset", "d"]
+    assert headcount("release", parquet, *options).code == 0
+    shown = headcount("ledger", "log", path, "--format", "json")
+    assert shown.code == 0
+    assert len(json.loads(shown.out)) >= 2

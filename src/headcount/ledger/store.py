@@ -327,7 +327,7 @@ def _answered_within(seconds: float, connection: sa.Connection) -> Iterator[None
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
         # Read-write but not made anew: a mistyped name must not become an empty ledger.
-        address = f"file:{quote(str(path.absolute()))}?mode=rw"
+        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
         # A commit is on the disk when it returns, and no power failure undoes it: with a journal
         # that is kept and overwritten, not unlinked, that takes no syncing of the folder.
