@@ -56,7 +56,11 @@ def plan_command(
 
     Reads no data, but what --like names, and charges nothing. Without a guess it shows forecasts
     for a few typical shapes of data.
-    """
+
+    \b
+    headcount plan --epsilon 3 --users 100000 --items-per-user 20 --items 5000
+    headcount plan --epsilon 3 --like last_year.parquet --user user_id --item query
+    """  # noqa: D301 (\b is click's sign to keep lines)
     from headcount.planning import compared, plan, typical_forecasts
     from headcount.privacy.accounting.rounding import shown_above
     from headcount.privacy.mechanisms import Options, mechanism

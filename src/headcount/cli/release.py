@@ -107,7 +107,11 @@ def release(
 
     SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, a DuckDB or SQLite
     file or a postgres:// URL with --table or --sql, or a spark:// master with --table.
-    """
+
+    \b
+    headcount release events.parquet --user user_id --item query --epsilon 3
+    headcount release shop.duckdb --table plays --user listener --item artist --rho 0.5
+    """  # noqa: D301 (\b is click's sign to keep lines)
     from headcount.outputs import AtomicFile, format_of, render
     from headcount.pipeline import ask
     from headcount.question import Question
