@@ -22,11 +22,12 @@ class Tuning:
             It is more work, and of a few hundred users it promised up to 1.5 times what it then
             gave. On steam_games, the one of four small sets where the choice was close, the counts
             within the target at ρ of 0.1, 0.5 and 1 were together 608 with 1 and with 1.15, 616
-            with 1.3 and 617 with 1.6 (4 seeds).
+            with 1.3 and 617 with 1.6 (4 seeds). On two_populations at ρ = 0.1 it promises 1.1 to
+            1.2 times as many and gives 1.2 times, which 1.3 would forgo.
     """
 
     found_at: float = 4.0
-    must_exceed: float = 1.3
+    must_exceed: float = 1.15
 
 
 TUNING = Tuning()
