@@ -293,6 +293,7 @@ def test_everything_that_is_drawn_is_charged(monkeypatch):
 
     def nominated(gaps, epsilon, number, entropy):
         picks.append(number * Fraction(epsilon) ** 2 / 8)
+        entropy.asked.append(("picks", number, epsilon, entropy.filter.spent))
         return nominate(gaps, epsilon, number, entropy)
 
     monkeypatch.setattr(vetting_module, "nominate", nominated)
@@ -309,8 +310,11 @@ def test_everything_that_is_drawn_is_charged(monkeypatch):
     assert spent.delta == made.rounds_run * WHOLE.delta_selection / ROUNDS
     # And each step was reserved before it drew anything.
     drawn = Fraction(0)
-    for kind, number, sigma, reserved in entropy.asked:
-        drawn += Fraction(number) / (2 * Fraction(sigma) ** 2) if kind == "noise" else 0
+    for kind, number, scale, reserved in entropy.asked:
+        if kind == "noise":
+            drawn += Fraction(number) / (2 * Fraction(scale) ** 2)
+        elif kind == "picks":
+            drawn += number * Fraction(scale) ** 2 / 8
         assert drawn <= reserved.rho
 
 
