@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from headcount import cli
 
@@ -31,18 +32,15 @@ CANARY_USER = "canary-user-7f3a"
 CANARY_ITEM = "canary-item-91c2"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Keep what starts Spark in one process, first: a second one would compete with it."""
-    with_spark = [
-        item
-        for item in items
-        if "spark" in item.nodeid or "cluster" in item.nodeid or "spark" in item.fixturenames
-    ]
-    for item in with_spark:
-        item.add_marker(pytest.mark.xdist_group("spark"))
-    chosen = set(with_spark)
-    items[:] = with_spark + [item for item in items if item not in chosen]
+class SparkApart(LoadScopeScheduling):
+    """What starts Spark runs in one process, first: a second Spark would compete with it."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if "spark" in nodeid or "cluster" in nodeid else nodeid
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return SparkApart(config, log)
 
 
 def make_events() -> pa.Table:

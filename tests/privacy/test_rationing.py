@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.privacy.mechanisms.pcr.look import nonnegative_posterior_mean
+from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.beliefs import (
     Beliefs,
     Expected,

@@ -63,3 +63,20 @@ def test_a_small_group_with_items_of_its_own_is_not_lost_when_budget_is_left_ove
     assert counts.size == 36
     assert np.all(np.abs(estimates - counts) <= 2 * 1.96 * errors)
     assert np.mean(errors / counts) < 0.05
+
+
+def test_the_most_popular_items_are_not_pulled_to_a_curve_that_bends():
+    """Where the many rare items could not tell how far counts spread, it was taken for nothing.
+
+    Then the ten largest counts were stated with a third of their errors: 9,386 was 10,296 ± 101 in
+    one of eight runs. Of 100 normal errors one exceeds five standard errors with 6e-5.
+    """
+    rng = np.random.default_rng(1)
+    sizes = rng.geometric(0.1, size=20_000)
+    users = np.repeat(np.arange(20_000), sizes)
+    items = np.exp(rng.random(users.size) * np.log(5000)).astype(int)
+    largest = np.argsort(-np.bincount(np.unique(users << 32 | items) & 0xFFFFFFFF))[:10]
+    for seed in range(10):
+        counts, estimates, errors = released(users, items, largest, 0.18, seed)
+        assert counts.size == 10
+        assert np.all(np.abs(estimates - counts) <= 5 * errors), seed

@@ -16,9 +16,9 @@ from headcount.privacy.mechanisms.pcr.forecast import forecast
 from headcount.privacy.mechanisms.pcr.look import (
     SMALLEST_K_BAR,
     RankCurve,
-    nonnegative_posterior_mean,
 )
 from headcount.privacy.mechanisms.pcr.settings import Settings
+from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.randomness import Entropy
 
 #: What part of ρ the number of users costs, and what part the counts at ranks.

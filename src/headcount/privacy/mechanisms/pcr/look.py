@@ -82,13 +82,6 @@ class RankCurve:
         return math.exp(self._logs[-1][1])
 
 
-def nonnegative_posterior_mean(noisy: float, sigma: float) -> float:
-    """Return the mean of what a number that is not negative may be, seen through noise."""
-    z = max(noisy / sigma, -8.0)
-    hazard = math.sqrt(2 / math.pi) * math.exp(-(z**2) / 2) / math.erfc(-z / math.sqrt(2))
-    return sigma * (z + hazard)
-
-
 #: Ranks below this only show how the histogram falls.
 SMALLEST_K_BAR = 10_000
 #: The steps in which ranks are gone through.

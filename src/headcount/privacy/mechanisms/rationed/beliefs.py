@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
@@ -66,10 +67,10 @@ class Found:
             ratios, unsure = _ratio_along(counts[here], mine, variances[here])
             means[here] = mine * ratios
             noise = (sigma / mine) ** 2
-            off = (counts[here] / means[here] - 1) ** 2 - variances[here] / means[here] ** 2
+            error = variances[here] / means[here] ** 2 + noise
             # A ratio that follows from few items follows each of them.
             few = 1 + TUNING.part / here.size
-            spread[here] = max(float(np.mean(off - noise)), 0.0) * few
+            spread[here] = _spread(counts[here] / means[here] - 1, error) * few
             own[here] = noise * few + unsure
         return Expected(means, own, spread)
 
@@ -216,6 +217,21 @@ def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Fl
     unsure = [variances[a:b].sum() / s**2 for s, (a, b) in zip(sums, pairwise(edges), strict=True)]
     ranks = np.arange(weights.size)
     return np.interp(ranks, middles, ratios), np.interp(ranks, middles, unsure)
+
+
+def _spread(off: Floats, errors: Floats) -> float:
+    """Return the variance that is left of relative differences beside that of their errors.
+
+    A difference of variance v says how large the rest is to within v·√2, so precise counts say the
+    most. What cannot be told from nothing is not taken for nothing.
+    """
+    spread = max(float(np.mean(off**2 - errors)), 0.0)
+    # How much each says depends on the spread itself; this settles at once.
+    for _ in range(3):
+        precisions = (errors + spread) ** -2 / 2
+        seen = float(precisions @ (off**2 - errors) / precisions.sum())
+        spread = nonnegative_posterior_mean(seen, float(precisions.sum()) ** -0.5)
+    return spread
 
 
 def stepped(sigmas: Floats) -> Floats:

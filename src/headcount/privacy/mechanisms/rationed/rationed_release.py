@@ -208,7 +208,7 @@ class _Search:
         more = losers.clipped(clip)
         fit = Fit.of(rows[:, kept], weighted[:, kept], some, more * answers, more * sigma)
         unsure = (more - 1) / more * float(fit.coefficients[0])
-        loss, noise = float(fit.coefficients[0]), float(fit.covariance[0, 0]) ** 0.5
+        loss, noise = float(fit.coefficients[0]), math.sqrt(max(float(fit.covariance[0, 0]), 0.0))
         self.answers.append((place, loss, noise))
         self.curve.learn(place, loss, math.hypot(noise, unsure))
         self.fits.append((place, fit))
