@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.standin import Habits, Shape, made_up
 
 #: Raised when a shape changes, so that results of the one before are not mixed in.
 GENERATION = 1
@@ -30,6 +31,11 @@ def few_users() -> Dataset:
     rng = np.random.default_rng(300)
     users = np.repeat(np.arange(300), 80)
     return Dataset.of(users, _drawn(rng, 1000, 0.7, users.size))
+
+
+def few_uneven_users() -> Dataset:
+    """2,000 users of 100 items: half have one or two, one in a hundred has almost all."""
+    return made_up(Shape(2000, 5, 100), Habits(1.2, 1.5), 2000, seed=1)
 
 
 def two_populations() -> Dataset:
@@ -71,6 +77,7 @@ SHAPES: dict[str, Callable[[], Dataset]] = {
     "one_item_each_1000": lambda: one_item_each(100_000, 1000),
     "one_item_each_100000": lambda: one_item_each(1_000_000, 100_000),
     "few_users": few_users,
+    "few_uneven_users": few_uneven_users,
     "two_populations": two_populations,
     "tastes_by_size": tastes_by_size,
     "shared_by_few": shared_by_few,

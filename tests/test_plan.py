@@ -191,10 +191,10 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({}, r"a stand-in needs .*; --like \(like=\) and --user"),
-        ({"users": 5}, r"a guess needs .*; --items-per-user \(items_per_user=\) and --items \(it"),
-        ({"users": 5, "items": 5}, r"; --items-per-user \(items_per_user=\) is missing"),
-        ({"like": "x.parquet", "user": "u"}, r"; --item \(item=\) is missing"),
+        ({}, r"a forecast needs a guess .* or data that is not secret"),
+        ({"users": 5}, r"a guess needs .*; missing: --items-per-user \(items_per_user=\), --items"),
+        ({"users": 5, "items": 5}, r"; missing: --items-per-user \(items_per_user=\)"),
+        ({"like": "x.parquet", "user": "u"}, r"; missing: --item \(item=\)"),
         ({**GUESS, "like": "x.parquet"}, "not from both"),
         ({**GUESS, "table": "t"}, "not from both"),
         ({**GUESS, "users": 0}, "number of users"),

@@ -17,7 +17,7 @@ from headcount.privacy.accounting.budget import DEFAULT_DELTA
 WARNING = (
     "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the "
     "figures\nlearns about people in the data. Do not publish them, and do not choose a method or "
-    "a budget by them\nfor a release of the same data: use a stand-in, such as older or made-up "
+    "a budget by them\nfor a release of the same data: use a stand-in, such as made-up or public "
     "data."
 )
 DEFAULT_RHOS = (0.1, 0.5, 1.0)

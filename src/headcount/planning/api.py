@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from headcount.errors import SettingsError
@@ -46,8 +47,8 @@ def plan(
         users: a guess of how many users there are, which goes with the next two.
         items_per_user: and of how many different items they have, on average.
         items: and of how many different items there are.
-        like: instead of a guess, data that is like yours and **not secret**: older, made up, or
-            somebody else's. Anything that a release can be made of, but for Spark.
+        like: instead of a guess, data that is like yours and **not secret**: made up, or public.
+            Anything that a release can be made of, but for Spark.
         user: the column of ``like`` that identifies the user.
         item: its column, or columns, whose values are counted.
         table: its table, if it is a database.
@@ -77,10 +78,16 @@ def plan(
     from headcount.planning.simulation import Planner
 
     planner = Planner(budget, method, options, progress)
+    users, items = _plain(users), _plain(items)
     if guessed:
         if users is None or items_per_user is None or items is None:
             raise _missing("a guess", users=users, items_per_user=items_per_user, items=items)
         return planner.from_guess(_shape(users, items_per_user, items, max_items_per_user))
+    if not given:
+        raise SettingsError(
+            "a forecast needs a guess (--users, --items-per-user and --items; users=, "
+            "items_per_user= and items=), or data that is not secret (--like, like=)"
+        )
     if like is None or user is None or item is None:
         raise _missing("a stand-in", like=like, user=user, item=item)
     progress("reading the stand-in")
@@ -103,6 +110,12 @@ def typical_forecasts(
     ]
 
 
+def _plain(number: int | None) -> int | None:
+    """Return whole numbers of other libraries as Python's own."""
+    whole = isinstance(number, Integral) and not isinstance(number, bool)
+    return int(number) if number is not None and whole else number
+
+
 def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> "Shape":
     """Return a guess, which keeps a bound that its mean does not contradict."""
     from headcount.evaluation.standin import Shape
@@ -114,6 +127,6 @@ def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> 
 def _missing(what: str, **parts: object) -> SettingsError:
     """Return what to say where some parts are None, by their names on both faces."""
     named = {name: f"--{name.replace('_', '-')} ({name}=)" for name in parts}
-    missing = " and ".join(named[name] for name, value in parts.items() if value is None)
+    missing = ", ".join(named[name] for name, value in parts.items() if value is None)
     *others, last = named.values()
-    return SettingsError(f"{what} needs {', '.join(others)} and {last}; {missing} is missing")
+    return SettingsError(f"{what} needs {', '.join(others)} and {last}; missing: {missing}")
