@@ -309,12 +309,10 @@ def test_everything_that_is_drawn_is_charged(monkeypatch):
     assert noise + sum(picks) <= spent.rho <= (noise + sum(picks)) * (1 + Fraction(1, 2**40))
     assert spent.delta == made.rounds_run * WHOLE.delta_selection / ROUNDS
     # And each step was reserved before it drew anything.
-    drawn = Fraction(0)
+    drawn, prices = Fraction(0), {"noise": (-2, 2), "picks": (2, 8), "words": (1, 1)}
     for kind, number, scale, reserved in entropy.asked:
-        if kind == "noise":
-            drawn += Fraction(number) / (2 * Fraction(scale) ** 2)
-        elif kind == "picks":
-            drawn += number * Fraction(scale) ** 2 / 8
+        power, part = prices[kind]
+        drawn += number * Fraction(scale) ** power / part
         assert drawn <= reserved.rho
 
 
