@@ -152,7 +152,7 @@ class Truth(PlainPopulation):
 
 def _asked(name):
     def ask(self, *arguments):
-        # What was found is known by its places; the weights it stands in are what is true.
+        # Of `found` only the places are released; the weights that come with them are true.
         self._tape.note(name, plain(arguments[1] if name == "found" else arguments))
         return getattr(PlainPopulation, name)(self, *arguments)
 

@@ -53,3 +53,16 @@ def fits(p_value: float) -> bool:
 
 def false_failure(p_value: float) -> str:
     return f"p = {p_value:.2e}; a right implementation fails with probability {ALPHA:g}"
+
+
+def assert_noise_of_this_scale(standardised):
+    """Σ of squares is χ² for the claimed σ, and not for one 12 % off."""
+    squares, number = float(np.sum(np.square(standardised))), len(standardised)
+
+    def p(scale):
+        tail = stats.chi2(number).sf(squares / scale**2)
+        return 2 * min(tail, 1 - tail)
+
+    assert fits(p(1.0)), false_failure(p(1.0))
+    assert p(1.12) < ALPHA
+    assert p(1 / 1.12) < ALPHA

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.gaussian import measure_cost
@@ -18,7 +17,7 @@ from headcount.privacy.mechanisms.pcr.private_count_release import private_count
 from headcount.privacy.mechanisms.pcr.schedule import levels
 from headcount.privacy.mechanisms.pcr.settings import settings_for
 from headcount.privacy.randomness import SeededEntropy
-from tests.privacy.stats import ALPHA, false_failure, fits
+from tests.privacy.stats import assert_noise_of_this_scale
 
 SIGMA, R = 50.0, 0.1
 #: 1.5σ is r of this count: about what a level with that σ is for.
@@ -85,15 +84,7 @@ def test_the_combined_noise_is_what_is_said():
     true = [JUST_ENOUGH // 3] * 5000
     measured = measure_in_steps(true, SIGMA, R, SeededEntropy(5))
     assert measured.sigmas == pytest.approx(np.full(5000, SIGMA))
-    squares = float(np.sum(((measured.counts - true) / measured.sigmas) ** 2))
-
-    def p(scale):
-        tail = stats.chi2(5000).sf(squares / scale**2)
-        return 2 * min(tail, 1 - tail)
-
-    assert fits(p(1.0)), false_failure(p(1.0))
-    assert p(1.12) < ALPHA
-    assert p(1 / 1.12) < ALPHA
+    assert_noise_of_this_scale((measured.counts - true) / measured.sigmas)
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.1, 1, 30])

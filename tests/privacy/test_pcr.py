@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from headcount.errors import BudgetError
 from headcount.privacy.accounting.budget import Budget
@@ -18,7 +17,7 @@ from headcount.privacy.mechanisms.pcr.schedule import levels
 from headcount.privacy.mechanisms.pcr.settings import Charging, Settings, settings_for
 from headcount.privacy.randomness import OsEntropy, SeededEntropy
 from tests.privacy.literal import BOTTOM, private_count_release_literally
-from tests.privacy.stats import ALPHA, false_failure, fits, same_law_p
+from tests.privacy.stats import assert_noise_of_this_scale, false_failure, fits, same_law_p
 
 PAPER = settings_for("pcr-paper")
 # Counts that fall off like words do, with ties and a tail beyond k̄.
@@ -121,15 +120,7 @@ def test_counts_carry_noise_of_the_sigma_that_was_charged(entropy):
     charged = {level.sigma: level.measure.rho for level, _ in levels_of(run, settings, budget)}
     assert run.positions.size == 5000
     assert all(charged[s] >= 1 / (2 * Fraction(s) ** 2) for s in set(run.sigmas.tolist()))
-    squares = float(np.sum(((run.counts - true) / run.sigmas) ** 2))
-
-    def p(scale):
-        tail = stats.chi2(5000).sf(squares / scale**2)
-        return 2 * min(tail, 1 - tail)
-
-    assert fits(p(1.0)), false_failure(p(1.0))
-    assert p(1.12) < ALPHA
-    assert p(1 / 1.12) < ALPHA
+    assert_noise_of_this_scale((run.counts - true) / run.sigmas)
 
 
 def test_an_empty_table_runs_every_level_it_can_pay_for():

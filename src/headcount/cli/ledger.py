@@ -1,4 +1,4 @@
-"""headcount ledger: one budget for a dataset, whoever releases from it and however often."""
+"""headcount ledger: one budget for all releases of a dataset, by anyone."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it 
 
 @click.group()
 def ledger() -> None:
-    """Keep one budget for a dataset, whoever releases from it and however often.
+    """Keep one budget for all releases of a dataset, by anyone.
 
     LEDGER is the path of a SQLite file, or a postgres:// URL.
     """

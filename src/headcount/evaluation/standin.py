@@ -20,7 +20,7 @@ MOST_ITEMS_PER_USER = 10_000
 #: exponents from 0.7 to 1.2, 1 forecast best what came out of six real sets; 0.7 fits
 #: book_crossing, the flattest of 13.
 STEEPEST, FLATTEST = 1.0, 0.7
-# Draws of a user, in times of all items: whoever has all of them would never be done.
+# A user is given at most this many draws per item: to draw every item could take forever.
 _MOST_DRAWS = 100
 # Ranks are summed over in steps that grow by this, which changes sums by less than 1 %.
 _STEP = 1.02

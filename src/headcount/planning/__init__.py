@@ -1,6 +1,6 @@
 """What a budget will give: a forecast from a guess, or from a stand-in that is not secret.
 
-The mechanism itself is run, with seeded noise, on data that stands in for the real one. Nothing
+The mechanism itself is run, with seeded noise, on stand-in data. Nothing
 secret is read, nothing is charged, and nothing that comes out of it is a release.
 
 Read `forecast` (what is forecast, and how it is told), `api` (what may be asked), `simulation`

@@ -16,7 +16,7 @@ from headcount.question import DEFAULT_METHOD, Method, column_names
 if TYPE_CHECKING:
     from headcount.evaluation.standin import Shape
 
-#: What is forecast for whoever has no guess: users, items of each, and items in all.
+#: The shapes that are forecast without a guess: users, items per user, and items in all.
 TYPICAL = ((1000, 20, 1000), (10_000, 20, 5000), (100_000, 10, 10_000))
 
 
@@ -48,7 +48,7 @@ def plan(
         items_per_user: and of how many different items they have, on average.
         items: and of how many different items there are.
         like: instead of a guess, data that is like yours and **not secret**: made up, or public.
-            Anything that a release can be made of, but for Spark.
+            Any source that `release` accepts, except Spark.
         user: the column of ``like`` that identifies the user.
         item: its column, or columns, whose values are counted.
         table: its table, if it is a database.
@@ -99,7 +99,7 @@ def plan(
 def typical_forecasts(
     budget: Budget, method: Method, options: Options, progress: Progress
 ) -> list[Forecast]:
-    """Forecast what comes out of data of a few shapes, for whoever has no guess."""
+    """Forecast what comes out of data of a few typical shapes."""
     from headcount.planning.simulation import Planner
 
     planner = Planner(budget, method, options, progress)

@@ -92,7 +92,7 @@ class Tuning:
             a bin near those seen, and for all users of `Sizes` together. Near those seen, 4.5 made
             93.3 % of intervals hold the truth on movielens_small at ρ = 1 instead of 95.7 %, and 3
             made it 95.3 % instead of 96.2 % on book_crossing at ρ = 0.1, with 9 % more items. For
-            all users 2.5 and 3 were alike but for a few items where there are hundreds of users.
+            all users together, 2.5 and 3 differed by a few items, and only with hundreds of users.
         near: how many bins beyond the last one seen are near. On movielens_small at ρ = 1, 93.5 %
             of intervals held the truth with 1, 95.7 % with 3 and 91.6 % with all bins.
         feature_clip: where features of items end, in standard deviations; 1.5, 2.5 and 10 were
