@@ -16,6 +16,8 @@ from headcount.views.protocol import GRID, Integers
 FINE = 2**8
 #: How many features of items there are.
 FEATURES = 3
+#: No loss is known closer than this: with an immense budget, rounding is larger than noise.
+_ROUNDING = 1e-6
 #: The bin of users who lose the rarest item.
 ONE = int(math.log2(GRID * FINE))
 
@@ -117,6 +119,7 @@ class Curve:
 
     def learn(self, place: int, loss: float, error: float) -> None:
         """Take in an answer about the loss at one of the loads, and the error of the answer."""
+        error = max(error, _ROUNDING)
         self._log -= (self.losses[place] - loss) ** 2 / (2 * error**2)
 
     def expected(self) -> tuple[Floats, Floats]:
@@ -159,6 +162,7 @@ class Fit:
         share exceeds 1, no coefficient is far from 0.
         """
         asked = GRID * (weighted * estimates) @ rows.T
+        sigma = max(sigma, _ROUNDING * float(np.abs(asked).max()))
         precision = np.eye(len(answers)) + asked.T @ asked / sigma**2
         covariance: Floats = np.linalg.inv(precision).astype(np.float64)
         return cls(covariance @ (asked.T @ answers / sigma**2), covariance)
