@@ -146,7 +146,10 @@ def test_the_json_object_has_the_documented_form(release):
 
 def errors():
     named = {name: getattr(headcount, name) for name in headcount.__all__}
-    return {n: e for n, e in named.items() if isinstance(e, type) and issubclass(e, Exception)}
+    kinds = {name: kind for name, kind in named.items() if isinstance(kind, type)}
+    return {
+        name: kind for name, kind in kinds.items() if issubclass(kind, headcount.HeadcountError)
+    }
 
 
 def test_every_public_name_is_documented_and_no_other():

@@ -11,6 +11,7 @@ print(release.guarantee)
 from importlib.metadata import version as _version
 
 from headcount.api import release, release_counts
+from headcount.cautions import PrivacyWarning
 from headcount.engines.cancel import CancelToken
 from headcount.errors import (
     BudgetError,
@@ -60,6 +61,7 @@ __all__ = [
     "NotPrivateError",
     "Notice",
     "OutputError",
+    "PrivacyWarning",
     "Question",
     "Release",
     "SettingsError",

@@ -8,7 +8,14 @@ from headcount.inputs import SourceName, TableLike
 from headcount.pipeline import LedgerName, ask, ask_of_histogram, silent
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import Progress
-from headcount.question import DEFAULT_METHOD, Columns, HistogramQuestion, Method, Question
+from headcount.question import (
+    DEFAULT_METHOD,
+    Columns,
+    HistogramQuestion,
+    Method,
+    Question,
+    budget_of,
+)
 from headcount.results.release import Release
 
 
@@ -17,7 +24,10 @@ def release(
     *,
     user: str,
     item: str | Sequence[str],
-    budget: Budget,
+    budget: Budget | None = None,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    delta: float | None = None,
     table: str | None = None,
     sql: str | None = None,
     engine: str | None = None,
@@ -41,13 +51,19 @@ def release(
     Formal guarantee: the result is (``budget.epsilon``, ``budget.delta``)-DP and
     ``budget.delta``-approximate ``budget.rho``-CDP for one user's rows, added or removed.
 
+    Warns with a `PrivacyWarning`, before anything is read or spent, if the budget promises little,
+    or if this process released the same source before without a ledger that adds them up.
+
     Args:
         source: a path or glob of Parquet, CSV or JSON lines files, a DuckDB or SQLite file, a
             pandas or Polars data frame, a PyArrow table, a Spark data frame, an Ibis table of
             any backend, or the URL of a server: ``postgres://…``, ``spark://…``.
         user: the column that identifies the user.
         item: the column, or columns, whose values are counted.
-        budget: what may be spent.
+        budget: what may be spent; or give it as one of the next two.
+        epsilon: ε of the whole release, as in (ε, δ)-DP.
+        rho: ρ of the whole release, as in zCDP.
+        delta: δ that goes with ``epsilon`` or ``rho``; 1e-6 if not given.
         table: the table of a database or catalog.
         sql: a single SELECT on a database, instead of a table.
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
@@ -83,7 +99,7 @@ def release(
         source=source,
         user=user,
         item=item,
-        budget=budget,
+        budget=budget_of(budget, rho=rho, epsilon=epsilon, delta=delta),
         table=table,
         sql=sql,
         engine=engine,
@@ -110,7 +126,10 @@ def release(
 def release_counts(
     counts: Mapping[Any, int] | TableLike,
     *,
-    budget: Budget,
+    budget: Budget | None = None,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    delta: float | None = None,
     item: str | Sequence[str] | None = None,
     count: str = "count",
     minimum: int = 1,
@@ -134,7 +153,10 @@ def release_counts(
 
     Args:
         counts: a mapping from items to counts, or a table of any kind that `release` takes.
-        budget: what may be spent.
+        budget: as for `release`.
+        epsilon: as for `release`.
+        rho: as for `release`.
+        delta: as for `release`.
         item: the item column or columns of a table; all but the count column if not given.
         count: the column of a table that holds the counts.
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
@@ -155,7 +177,7 @@ def release_counts(
     """
     question = HistogramQuestion(
         counts=counts,
-        budget=budget,
+        budget=budget_of(budget, rho=rho, epsilon=epsilon, delta=delta),
         item=item,
         count=count,
         minimum=minimum,

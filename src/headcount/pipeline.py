@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TypeAlias
 
+from headcount.cautions import Caution
 from headcount.engines import DEFAULT_MEMORY, CancelToken, Session
 from headcount.errors import EngineError, LedgerError, SettingsError
 from headcount.inputs import Request, check_named, is_deferred, open_source
@@ -52,6 +53,11 @@ def ask(
     answer = charge.answer(question, again=again)
     if answer is not None:
         return answer
+    caution = Caution(
+        question.source, question.table, question.budget,
+        ledger=ledger is not None, private=entropy.private,
+    )  # fmt: skip
+    caution.warn()  # outside of the session, which keeps warnings silent
     chosen, user, items = question.mechanism, question.user, question.items
     cancel = _token(cancel)
     progress = _checking(cancel, progress)
@@ -74,7 +80,7 @@ def ask(
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
             run = chosen.prepare(view, entropy, progress)
         with charge.spent_if_it_fails(), cancel.translating():
-            return charge.settled(build_release(run(), guarantee, question.columns))
+            return caution.noted(charge.settled(build_release(run(), guarantee, question.columns)))
 
 
 def ask_of_histogram(
@@ -96,6 +102,10 @@ def ask_of_histogram(
     chosen, minimum = question.mechanism, question.minimum
     charge = Charge(ledger, dataset, question, private=entropy.private)
     guarantee = Guarantee.of(question.budget, method=chosen.name, private=entropy.private)
+    caution = Caution(
+        question.counts, None, question.budget, ledger=ledger is not None, private=entropy.private
+    )
+    caution.warn()
     cancel = _token(cancel)
     progress = _checking(cancel, progress)
     cancel.check()
@@ -118,7 +128,7 @@ def ask_of_histogram(
             top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
     with charge.spent_if_it_fails(), cancel.translating():
         made = chosen.on_histogram(top, minimum - 1, entropy, progress)
-        return charge.settled(build_release(made, guarantee, question.columns))
+        return caution.noted(charge.settled(build_release(made, guarantee, question.columns)))
 
 
 def _token(cancel: CancelToken | None) -> CancelToken:

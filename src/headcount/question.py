@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, Literal, Self, cast, get_args
 
-from headcount.errors import SettingsError, SourceError
+from headcount.errors import BudgetError, SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike
-from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, mechanism
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.results.canonical import strict_json
@@ -185,6 +185,18 @@ def column_names(item: str | Sequence[str]) -> tuple[str, ...]:
     if not isinstance(items, list | tuple) or not all(isinstance(name, str) for name in items):
         raise SourceError("item must be the name of a column, or a list of names")
     return tuple(items)
+
+
+def budget_of(
+    budget: Budget | None, *, rho: float | None, epsilon: float | None, delta: float | None
+) -> Budget:
+    """Return the budget that was given, whole or as the numbers that make one."""
+    if budget is None:
+        return Budget(rho=rho, epsilon=epsilon, delta=DEFAULT_DELTA if delta is None else delta)
+    _check_budget(budget)
+    if any(number is not None for number in (rho, epsilon, delta)):
+        raise BudgetError("give a budget, or rho or epsilon and perhaps delta, but not both")
+    return budget
 
 
 def _check_budget(budget: Budget) -> None:

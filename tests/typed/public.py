@@ -47,7 +47,7 @@ def a_question(text: str) -> hc.Release:
 
 
 def a_histogram(counts: Mapping[str, int]) -> hc.Release:
-    return hc.release_counts(counts, budget=hc.Budget(rho=1), unsafe_seed=1)
+    return hc.release_counts(counts, rho=1, unsafe_seed=1)
 
 
 def forecasts(path: Path) -> float:
@@ -59,6 +59,12 @@ def forecasts(path: Path) -> float:
     assert_type(guessed.summary(), list[str])
     read = hc.plan(budget=budget, like=path, user="u", item=["i", "j"])
     return read.released.typical
+
+
+def shown(made: hc.Release, path: Path) -> None:
+    made.write(path, force=True)
+    made.write("counts.json")
+    made.plot(top=5).set_title("searches")
 
 
 def frames(made: hc.Release) -> "pd.DataFrame":
@@ -85,14 +91,14 @@ def errors() -> None:
 
 def refused(path: Path) -> None:
     budget = hc.Budget(rho=1)
-    hc.release(path, user="u", item="i")  # type: ignore[call-arg]
+    hc.release(path, user="u", item="i", epsilon="3")  # type: ignore[arg-type]
     hc.release(path, "u", "i", budget)  # type: ignore[call-arg]
     hc.release(path, user=1, item="i", budget=budget)  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=1.0)  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=budget, candidates="9")  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=budget, method="guess")  # type: ignore[arg-type]
     hc.release(path, user="u", item="i", budget=budget, columns="some")  # type: ignore[arg-type]
-    hc.plan(users=5, items_per_user=2, items=3)  # type: ignore[call-arg]
+    hc.plan(epsilon="3", users=5, items_per_user=2, items=3)  # type: ignore[arg-type]
     hc.plan(budget=budget, users=5.5)  # type: ignore[arg-type]
     hc.ask("events.parquet")  # type: ignore[arg-type]
 

@@ -14,11 +14,13 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from types import FrameType
 from typing import NoReturn
 
 import click
 
+from headcount.cautions import PrivacyWarning
 from headcount.cli.compare import compare
 from headcount.cli.demo import demo
 from headcount.cli.ledger import ledger
@@ -77,7 +79,9 @@ def _leave(code: int) -> NoReturn:
 
 def _run() -> int:
     try:
-        return int(cli.main(prog_name="headcount", standalone_mode=False) or 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # the summary says it
+            return int(cli.main(prog_name="headcount", standalone_mode=False) or 0)
     except BaseException as error:
         # An engine may have turned what the signal raised into something else.
         if _received:

@@ -36,6 +36,9 @@ class Total:
     delta: Fraction
     limit: Cost
 
+    def __repr__(self) -> str:
+        return f"Total(delta={float(self.delta):.12g}, limit={self.limit!r})"
+
     @classmethod
     def of(cls, budget: Budget) -> "Total":
         """Return the total that a budget stands for."""

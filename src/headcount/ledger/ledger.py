@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from headcount.ledger.balance import Books, Reservation
 from headcount.ledger.checks import Checked, check, release_of
 from headcount.ledger.entries import Entry, Kind, printable
 from headcount.ledger.failures import LedgerFullError
+from headcount.ledger.names import public_address
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
 from headcount.ledger.stored_releases import to_bytes
@@ -85,6 +86,13 @@ class Ledger:
         self._where = str(where)
         self._patience = patience
         self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"Ledger({public_address(self._where)!r}, actor={self.actor!r})"
+
+    def __reduce__(self) -> "tuple[object, ...]":
+        """Pickle the address, who is acting, and the patience: another process opens it anew."""
+        return partial(Ledger, actor=self.actor, patience=self._patience), (self._where,)
 
     # --- what the owner decides -----------------------------------------------------------------
 

@@ -22,9 +22,17 @@ def public_name(source: object) -> str:
     if not isinstance(source, str | os.PathLike):
         return f"a table in memory ({type(source).__name__})"
     name = str(source)
+    if _ADDRESS.match(name) is None:
+        return str(printable(name)) if _are_files(name) else "(not understood)"
+    return public_address(name)
+
+
+def public_address(name: str) -> str:
+    """Return an address, or the path of a ledger, as it may be shown."""
     address = _ADDRESS.match(name)
     if address is None:
-        return str(printable(name)) if _are_files(name) else "(not understood)"
+        # Connection strings such as "host=db password=…" are no addresses here, but get typed.
+        return "(not understood)" if "=" in name and SECRET.search(name) else str(printable(name))
     hidden = f"{address[1]}://…"
     if address[1] in _POSTGRES:
         return _public_postgres(name) or hidden

@@ -1,6 +1,7 @@
 """Every way a release is written down. All of them read the one `Release`."""
 
 from collections.abc import Callable
+from os import PathLike, fspath
 from pathlib import Path
 
 from headcount.errors import OutputError
@@ -12,7 +13,7 @@ from headcount.outputs.past_releases import holds_release
 from headcount.outputs.table import to_table
 from headcount.results.release import Release
 
-__all__ = ["FORMATS", "AtomicFile", "format_of", "holds_release", "render"]
+__all__ = ["FORMATS", "AtomicFile", "format_of", "holds_release", "render", "write"]
 
 FORMATS: dict[str, Callable[[Release], bytes]] = {
     "table": to_table,
@@ -39,3 +40,11 @@ def render(release: Release, form: str, *, for_terminal: bool = False) -> bytes:
     if for_terminal and form == "csv":
         return to_csv(release, for_terminal=True)
     return FORMATS[form](release)
+
+
+def write(release: Release, path: str | PathLike[str], *, force: bool = False) -> None:
+    """Write a release to a file whose ending sets the format, whole or not at all."""
+    place = Path(fspath(path))
+    form = format_of(place)
+    with AtomicFile(place, force=force) as file:
+        file.commit(render(release, form))

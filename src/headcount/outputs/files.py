@@ -55,7 +55,7 @@ class AtomicFile:
         if there and not self._force:
             raise OutputError(
                 f"there is a file {str(self._path)!r} already, perhaps a release that was paid "
-                "for; name another, or replace it with --force"
+                "for; name another, or replace it with --force (force=True)"
             )
         try:
             tempfile.TemporaryFile(prefix=_PREFIX, dir=folder).close()

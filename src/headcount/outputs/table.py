@@ -18,7 +18,7 @@ def to_table(release: Release) -> bytes:
     names = release.table.column_names
     items = names.index(RESULT_COLUMNS[0])
     rows = [
-        [visible(str(value)) for value in row[:items]] + [_number(value) for value in row[items:]]
+        [visible(str(value)) for value in row[:items]] + [number(value) for value in row[items:]]
         for row in plain_rows(release.table)
     ]
     to_right = [
@@ -50,5 +50,6 @@ def aligned(header: Sequence[str], rows: list[list[str]], to_right: Sequence[boo
     return "\n".join(lines) + "\n"
 
 
-def _number(value: Plain) -> str:
+def number(value: Plain) -> str:
+    """Write a number for people to read."""
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -11,7 +11,7 @@ from headcount.pipeline import silent
 from headcount.planning.forecast import Forecast
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import Options, Progress, mechanism
-from headcount.question import DEFAULT_METHOD, Method, column_names
+from headcount.question import DEFAULT_METHOD, Method, budget_of, column_names
 
 if TYPE_CHECKING:
     from headcount.evaluation.standin import Shape
@@ -22,7 +22,10 @@ TYPICAL = ((1000, 20, 1000), (10_000, 20, 5000), (100_000, 10, 10_000))
 
 def plan(
     *,
-    budget: Budget,
+    budget: Budget | None = None,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    delta: float | None = None,
     users: int | None = None,
     items_per_user: float | None = None,
     items: int | None = None,
@@ -43,7 +46,10 @@ def plan(
     comes out is a release: what ``like`` holds is not protected.
 
     Args:
-        budget: what the release may spend.
+        budget: what the release may spend; or give it as one of the next two.
+        epsilon: as for `release`.
+        rho: as for `release`.
+        delta: as for `release`.
         users: a guess of how many users there are, which goes with the next two.
         items_per_user: and of how many different items they have, on average.
         items: and of how many different items there are.
@@ -62,8 +68,7 @@ def plan(
     Raises:
         InputError: what was asked for cannot be done.
     """
-    if not isinstance(budget, Budget):
-        raise TypeError("budget must be a headcount.Budget")
+    budget = budget_of(budget, rho=rho, epsilon=epsilon, delta=delta)
     options = Options(relative_error, candidates, max_items_per_user)
     mechanism(method).of(options, budget)  # refuses what cannot be done, before anything is read
     guessed = any(value is not None for value in (users, items_per_user, items))

@@ -89,11 +89,16 @@ NOTHING_RELEASED = Notice(
 )
 
 
+def is_weak(epsilon: float, delta: float) -> bool:
+    """Whether a budget promises little to each person."""
+    return epsilon > WEAK_EPSILON or delta > WEAK_DELTA
+
+
 def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     """Return what there is to say of a release with so many items."""
     if not guarantee.private:
         yield NOT_PRIVATE
-    if guarantee.epsilon > WEAK_EPSILON or guarantee.delta > WEAK_DELTA:
+    if is_weak(guarantee.epsilon, guarantee.delta):
         yield WEAK_BUDGET
     yield from (notice for unit, notice in ABOUT_UNITS.items() if unit.value == guarantee.unit)
     bound = guarantee.settings.get("max_items_per_user")

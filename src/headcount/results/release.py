@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from headcount.privacy.mechanisms import Measure, MechanismResult
@@ -104,6 +106,35 @@ class Release:
             f"δ = {shown_above(self.spent['delta'], 3)}.",
             *map(str, self.notices()),
         ]
+
+    def write(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the release to a file, whole or not at all; its suffix sets the format.
+
+        Parquet and JSON carry the guarantee. CSV cannot, but says if the release is not private.
+
+        Args:
+            path: a file that ends in ``.parquet``, ``.json`` or ``.csv``.
+            force: whether to replace a file that is there; never one that is a database.
+        """
+        from headcount.outputs import write
+
+        write(self, path, force=force)
+
+    def plot(self, top: int = 20, ax: "Axes | None" = None) -> "Axes":
+        """Draw the highest counts as bars with their 95 % intervals; needs Matplotlib.
+
+        Args:
+            top: how many items to show at most.
+            ax: what to draw on; a new figure if not given.
+        """
+        from headcount.outputs.plot import plot
+
+        return plot(self, top, ax)
+
+    def _repr_html_(self) -> str:
+        from headcount.outputs.notebook import to_html
+
+        return to_html(self)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

@@ -23,6 +23,10 @@ class Cost:
     def __mul__(self, times: int) -> "Cost":
         return Cost(self.rho * times, self.delta * times)
 
+    def __repr__(self) -> str:
+        # Decimals, for people: a charge of 0.1 is 1/10 exactly, and may be a fraction of 40 digits.
+        return f"Cost(rho={float(self.rho):.12g}, delta={float(self.delta):.12g})"
+
     def fits(self, limit: "Cost") -> bool:
         """Whether both parts are within ``limit``."""
         return self.rho <= limit.rho and self.delta <= limit.delta

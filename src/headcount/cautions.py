@@ -1,0 +1,147 @@
+"""What a caller is warned of before anything is spent: a weak budget, and releases that add up.
+
+The command line says the same as text. With ``-W error::headcount.PrivacyWarning`` a warning is an
+error, and nothing is read or charged.
+"""
+
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Hashable
+from os import PathLike
+from typing import TypeVar
+
+from headcount.inputs import SourceName, TableLike
+from headcount.ledger.amounts import as_typed
+from headcount.ledger.names import source_key
+from headcount.ledger.refusal import shown
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
+from headcount.results.canonical import canonical_json
+from headcount.results.notices import WEAK_BUDGET, is_weak
+
+_Release = TypeVar("_Release")
+
+
+class PrivacyWarning(UserWarning):
+    """A release promises less than it may seem to."""
+
+
+class Caution:
+    """What there is to warn of before a release, and that it is remembered after it.
+
+    Args:
+        source: what is released.
+        table: its table, if it is a database.
+        budget: what may be spent.
+        ledger: whether it is charged to a ledger.
+        private: whether it is a release at all; what is made with a seed promises nothing.
+    """
+
+    def __init__(
+        self,
+        source: SourceName | TableLike,
+        table: str | None,
+        budget: Budget,
+        *,
+        ledger: bool,
+        private: bool,
+    ) -> None:
+        self._source, self._budget, self._ledger, self._private = source, budget, ledger, private
+        self._key = _key(source, table) if private else None
+
+    def warn(self) -> None:
+        """Warn of what can be told before anything is read. It may raise, if warnings do."""
+        if not self._private:
+            return
+        if is_weak(self._budget.epsilon, self._budget.delta):
+            _warn(WEAK_BUDGET.text)
+        earlier = _released.before(self._key, ledger=self._ledger)
+        if earlier is not None:
+            _warn(
+                "this source was released before in this process, and no ledger adds the releases "
+                f"up. With this one they cost {shown(earlier + _cost(self._budget))} together. "
+                "Charge all releases of a dataset to one ledger (ledger=, dataset=) to keep a "
+                "limit."
+            )
+
+    def noted(self, release: _Release) -> _Release:
+        """Return a release, and remember that it was made."""
+        _released.add(self._key, self._source, self._budget, ledger=self._ledger)
+        return release
+
+
+class _Released:
+    """What this process has released of each source, so that a second release is noticed.
+
+    Sources are not kept alive by it: a table in memory is known by a weak reference, which has no
+    callback. One would run whenever the table happens to go, where an interruption is only printed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._costs: dict[Hashable, Cost] = {}
+        self._without_ledger: set[Hashable] = set()
+        self._alive: dict[int, weakref.ref[object]] = {}
+
+    def before(self, key: Hashable | None, *, ledger: bool) -> Cost | None:
+        """Return what earlier releases cost, unless a ledger adds them all up."""
+        with self._lock:
+            self._forget_the_dead()
+            added_up = ledger and key not in self._without_ledger
+            return None if added_up else self._costs.get(key)
+
+    def add(self, key: Hashable | None, source: object, budget: Budget, *, ledger: bool) -> None:
+        """Note a release of a source, if it can be told from others."""
+        if key is None:
+            return
+        with self._lock:
+            self._forget_the_dead()
+            if isinstance(key, int):
+                self._alive[key] = weakref.ref(source)
+            self._costs[key] = self._costs.get(key, Cost()) + _cost(budget)
+            if not ledger:
+                self._without_ledger.add(key)
+
+    def _forget_the_dead(self) -> None:
+        """Forget tables that are gone: another may have the same id by now."""
+        for key in [key for key, source in self._alive.items() if source() is None]:
+            del self._alive[key], self._costs[key]
+            self._without_ledger.discard(key)
+
+
+_released = _Released()
+
+
+def _key(source: SourceName | TableLike, table: str | None) -> Hashable | None:
+    """Return what tells a source from others: where it is, or the id of a table in memory.
+
+    None if that cannot be told without keeping it: a dict takes no weak reference.
+    """
+    try:
+        if isinstance(source, str | PathLike):
+            place = source_key(source)
+            return None if place is None else (canonical_json(place), table)
+        if type(source).__module__.startswith("ibis."):
+            stored = source.op()
+            if type(stored).__name__ == "DatabaseTable":  # each con.table("t") is another object
+                return ("ibis", hash(stored))
+        weakref.ref(source)
+    except (OSError, TypeError, ValueError):
+        return None
+    return id(source)
+
+
+def _cost(budget: Budget) -> Cost:
+    return Cost(as_typed(budget.rho), as_typed(budget.delta))
+
+
+def _warn(text: str) -> None:
+    """Warn in the name of the line that called headcount."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(
+        "headcount."
+    ):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, PrivacyWarning, stacklevel=level)
