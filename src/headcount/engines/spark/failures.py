@@ -4,10 +4,12 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
+from weakref import WeakSet
 
 from headcount.engines.guard import ANY_FORM, running
+from headcount.engines.session import Session
 from headcount.errors import EngineError, HeadcountError, SourceError
 
 # Conditions of Spark that say the data, not the machine, is at fault.
@@ -106,9 +108,12 @@ def _name(error: Any) -> str:  # noqa: ANN401
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _lock = threading.Lock()
 _quiet: list[None] = []  # one for each that asks for it, of any thread
+_collectors: WeakSet[threading.Thread] = WeakSet()  # see `quiet_collector`
 
 
 def _is_wanted(record: logging.LogRecord) -> bool:
+    if threading.current_thread() in _collectors:
+        return "py4j" not in record.pathname
     return not _quiet or (record.name not in _LOGGERS and "py4j" not in record.pathname)
 
 
@@ -127,6 +132,27 @@ def quietly() -> Iterator[None]:
     finally:
         with _lock:
             _quiet.pop()
+
+
+def quiet_until_end(session: Session) -> None:
+    """Keep pyspark from logging errors until a session ends, also between two of its actions."""
+    quiet = ExitStack()
+    quiet.enter_context(quietly())
+    session.at_end(quiet.close)
+
+
+def quiet_collector(gateway: Any) -> None:  # noqa: ANN401
+    """Keep the thread that tells Java which objects are no longer needed from logging.
+
+    It does so once a second for as long as this process lives. If Java was killed it logs that with
+    a traceback, at a moment that nobody chose, perhaps when the session is over.
+    """
+    from py4j.clientserver import FinalizerWorker
+
+    tasks = getattr(gateway._gateway_client, "finalizer_deque", None)
+    for thread in threading.enumerate():
+        if isinstance(thread, FinalizerWorker) and thread.deque is tasks:
+            _collectors.add(thread)
 
 
 def undo(action: Callable[[], object]) -> None:

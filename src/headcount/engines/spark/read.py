@@ -5,7 +5,7 @@ from typing import Any, Never
 
 from headcount.engines.session import Session
 from headcount.engines.spark.count import Spark
-from headcount.engines.spark.failures import translated, undo
+from headcount.engines.spark.failures import quiet_until_end, translated, undo
 from headcount.engines.spark.start import connect, through_ibis
 from headcount.errors import SourceError
 
@@ -28,6 +28,7 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 def read_frame(session: Session, frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
     """Return a Spark data frame as an Ibis table, and its backend."""
+    quiet_until_end(session)
     error_prefix = "this Spark data frame cannot be read"
     backend = translated(lambda: through_ibis(session, frame.sparkSession), error_prefix)
     return translated(lambda: as_table(session, backend, frame), error_prefix), backend

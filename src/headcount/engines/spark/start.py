@@ -12,7 +12,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from headcount.engines.session import Session
-from headcount.engines.spark.failures import quietly, translated, undo
+from headcount.engines.spark.failures import (
+    quiet_collector,
+    quiet_until_end,
+    quietly,
+    translated,
+    undo,
+)
 from headcount.errors import EngineError, SettingsError
 
 # What a user's own --spark-conf overrides. Adaptive execution splits the partitions of items
@@ -45,6 +51,7 @@ def connect(session: Session, master: str | None = None, conf: Mapping[str, str]
     """Start Spark, or use the one that runs in this process, through Ibis."""
     from pyspark import SparkContext
 
+    quiet_until_end(session)
     asked = {**({"spark.master": master} if master else {}), **conf}
     if SparkContext._active_spark_context is None:
         spark = _start(session, asked)
@@ -92,6 +99,7 @@ def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
         with _signals_kept():
             if SparkContext._gateway is None:
                 gateway = _launch(open_arguments, variables)
+                quiet_collector(gateway)
                 session.at_end(lambda: _end(gateway))
             else:
                 gateway = SparkContext._gateway
