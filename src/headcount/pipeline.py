@@ -1,6 +1,7 @@
 """Question → charge → view → mechanism → release: the one way in which a release is made."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from os import PathLike
 from typing import TypeAlias
 
@@ -10,11 +11,12 @@ from headcount.errors import EngineError, LedgerError, SettingsError
 from headcount.inputs import Request, check_named, is_deferred, open_source
 from headcount.inputs.unit import Unit
 from headcount.ledger.charge import Charge
-from headcount.ledger.ledger import Ledger
+from headcount.ledger.ledger import Ledger, utc_now
 from headcount.privacy.mechanisms import Progress
 from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
 from headcount.question import HistogramQuestion, Question, column_names
 from headcount.results.guarantee import Guarantee
+from headcount.results.provenance import ALWAYS_PUBLIC, Provenance
 from headcount.results.release import Release, build_release
 from headcount.views.engine_view import EngineView
 from headcount.views.histogram import check_columns, table_of, top_of_histogram
@@ -48,7 +50,7 @@ def ask(
         raise TypeError("what is asked is a headcount.Question")
     if question.data_version is not None and ledger is None:
         raise SettingsError("a version of the data goes with a ledger, which knows what was asked")
-    entropy = _entropy(unsafe_seed)
+    entropy, today = _entropy(unsafe_seed), utc_now()
     charge = Charge(ledger, dataset, question, private=entropy.private)
     answer = charge.answer(question, again=again)
     if answer is not None:
@@ -73,7 +75,11 @@ def ask(
             check_columns(events, user, items)
             charge.ensure_counted_by(events.counted_by(user))
             guarantee = Guarantee.of(
-                question.budget, method=chosen.name, private=entropy.private, unit=events.unit
+                question.budget,
+                method=chosen.name,
+                private=entropy.private,
+                unit=events.unit,
+                provenance=provenance(charge, today, private=entropy.private),
             )
             view = EngineView(events, user, items)
         chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
@@ -98,10 +104,9 @@ def ask_of_histogram(
             "with a ledger, say which column identified the users who were counted (user=): a "
             "budget protects one kind of user"
         )
-    entropy = _entropy(unsafe_seed)
+    entropy, today = _entropy(unsafe_seed), utc_now()
     chosen, minimum = question.mechanism, question.minimum
     charge = Charge(ledger, dataset, question, private=entropy.private)
-    guarantee = Guarantee.of(question.budget, method=chosen.name, private=entropy.private)
     caution = Caution(
         question.counts, None, question.budget, ledger=ledger is not None, private=entropy.private
     )
@@ -111,6 +116,17 @@ def ask_of_histogram(
     cancel.check()
     _try_out(entropy)
     charge.reserve(question.user)
+    guarantee = Guarantee.of(
+        question.budget,
+        method=chosen.name,
+        private=entropy.private,
+        provenance=provenance(
+            charge,
+            today,
+            *(() if minimum == 1 else (f"items below {minimum:,} users were left out before",)),
+            private=entropy.private,
+        ),
+    )
     with Session(cancel=cancel) as session:
         counts, item, count = question.counts, question.item, question.count
         with charge.while_reading(chosen_rows=is_deferred(counts)), cancel.translating():
@@ -129,6 +145,19 @@ def ask_of_histogram(
     with charge.spent_if_it_fails(), cancel.translating():
         made = chosen.on_histogram(top, minimum - 1, entropy, progress)
         return caution.noted(charge.settled(build_release(made, guarantee, question.columns)))
+
+
+def provenance(charge: Charge, today: datetime, *public: str, private: bool) -> Provenance:
+    """Return what a release can say of how it came about before it reads anything.
+
+    Args:
+        charge: where it is charged.
+        today: when it was asked for.
+        public: what else was taken as public, beside what always is.
+        private: whether it has no seed; what a seed makes is a function of that seed.
+    """
+    date = today.date().isoformat() if private else None
+    return Provenance(public=(*ALWAYS_PUBLIC, *public), date=date, ledger=charge.reference)
 
 
 def _token(cancel: CancelToken | None) -> CancelToken:

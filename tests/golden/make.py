@@ -1,6 +1,7 @@
 """Make the golden files of a form: a ledger with releases of every type, and their files.
 
-    python -m tests.golden.make tests/golden/4
+    python -m tests.golden.make tests/golden/4      # a new form of ledgers
+    python -m tests.golden.make tests/golden/3.2    # a new form of releases in it
 
 Run it once for each new form of ledgers or releases, with the version that introduces it, and
 commit what it makes. What is there already is never made again: every later version must open it.

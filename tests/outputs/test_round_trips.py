@@ -67,7 +67,9 @@ def test_no_cell_of_csv_is_a_formula(items):
 @example(NASTY)
 def test_text_survives_json(items):
     content = json.loads(render(release_of({"item": pa.array(items, pa.string())}), "json"))
-    assert list(content) == ["format", "guarantee", "spent", "settings", "items"]
+    assert list(content) == [
+        *("format", "guarantee", "spent", "settings", "provenance", "items"),
+    ]
     assert {row["item"]: row["count"] for row in content["items"]} == {
         item: 100 + n for n, item in enumerate(items)
     }

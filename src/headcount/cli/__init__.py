@@ -23,6 +23,7 @@ import click
 from headcount.cautions import PrivacyWarning
 from headcount.cli.compare import compare
 from headcount.cli.demo import demo
+from headcount.cli.describe import describe
 from headcount.cli.ledger import ledger
 from headcount.cli.plan import plan_command
 from headcount.cli.release import release
@@ -46,6 +47,7 @@ cli.add_command(demo)
 cli.add_command(compare)
 cli.add_command(ledger)
 cli.add_command(verify)
+cli.add_command(describe)
 
 
 # Each is turned into an orderly end, which removes the folder that may hold raw data.

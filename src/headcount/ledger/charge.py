@@ -87,6 +87,16 @@ class Charge:
                 self._dataset, self._question.budget, written_down(self._question), counted_by
             )
 
+    @property
+    def reference(self) -> dict[str, object] | None:
+        """Where a release is charged, as it says so itself; None without a ledger.
+
+        The ledger's own place is left out: a path or an address is nobody else's business.
+        """
+        if self._reservation is None:
+            return None
+        return {"dataset": self._dataset, "reservation": self._reservation.number}
+
     def ensure_counted_by(self, column: str | None) -> None:
         """Refuse a release that turns out to count other users than those of before.
 

@@ -1,16 +1,21 @@
 """Published files, read with care: anybody may have made them."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from headcount.errors import SourceError, VerificationError
+from headcount.errors import NotPrivateError, SourceError, VerificationError
+from headcount.outputs.account import Account
+from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import (
     METADATA_KEY,
+    account_of,
     fingerprint,
     fingerprint_of_document,
     strict_json,
 )
+from headcount.results.guarantee import Guarantee
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 LARGEST = 2**28
 _ROWS_AT_A_TIME = 1024
 
+_T = TypeVar("_T")
+
 
 class _TooLargeError(Exception):
     """A file says more than any release does."""
@@ -26,19 +33,71 @@ class _TooLargeError(Exception):
 
 def fingerprint_of_file(path: Path) -> str:
     """Return what the release in a published Parquet or JSON file is known by."""
+    return _read(
+        path,
+        lambda: fingerprint_of_document(strict_json(path.read_bytes())),
+        lambda: fingerprint(_read_parquet(path)),
+    )
+
+
+def account_of_file(path: Path) -> Account:
+    """Return what a published Parquet or JSON file says about itself.
+
+    It is what the file says: whether it is true, a ledger can tell (`Ledger.find`).
+    """
+    return _read(path, lambda: _account_in_json(path), lambda: _account_in_parquet(path))
+
+
+def _account_in_json(path: Path) -> Account:
+    document = strict_json(path.read_bytes())
+    rows = document["items"]
+    names = list(rows[0]) if rows else [COUNT]
+    return Account(_checked(document), tuple(names[: names.index(COUNT)]), len(rows))
+
+
+def _account_in_parquet(path: Path) -> Account:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as opened:
+        names, rows = opened.schema_arrow.names, opened.metadata.num_rows
+        account = account_of(opened.schema_arrow.empty_table())
+    return Account(_checked(account), tuple(names[: names.index(COUNT)]), rows)
+
+
+def _checked(account: dict[str, Any]) -> Guarantee:
+    """Return the guarantee of an account that has values of the right types."""
+    made = Guarantee.from_account(account)
+    history = made.provenance
+    numbers: list[object] = [made.rho, made.delta, made.epsilon, *made.delta_split.values()]
+    texts: list[object] = [made.unit, made.method, made.version, history.date, history.period]
+    texts += [made.variant, made.adjacency, made.privacy_unit]
+    texts += [*history.mechanisms, *history.post_processing, *history.public]
+    if not all(isinstance(number, float | int) for number in numbers):
+        raise TypeError("a number is none")
+    if not all(isinstance(text, str | None) for text in texts):
+        raise TypeError("a text is none")
+    if made.delta_split and set(made.delta_split) != {"selection", "conversion"}:
+        raise ValueError("δ pays for two things")
+    if not isinstance(made.settings, dict) or not isinstance(history.ledger, dict | None):
+        raise TypeError("an object is none")
+    return made
+
+
+def _read(path: Path, json: Callable[[], _T], parquet: Callable[[], _T]) -> _T:
+    """Return what a published file holds; errors say nothing of what is in it."""
     ending = path.suffix.lower()
     if ending not in (".json", ".parquet"):
         raise SourceError(
-            "a release is checked from its .parquet or .json file; CSV does not carry its guarantee"
+            "a release is read from its .parquet or .json file; CSV does not carry its guarantee"
         )
     if not os.path.isfile(path):  # noqa: PTH113 (False, not an error, where nobody may look)
         raise SourceError(f"there is no file {str(path)!r}")
     try:
         if path.stat().st_size > LARGEST:
             raise _TooLargeError
-        if ending == ".json":
-            return fingerprint_of_document(strict_json(path.read_bytes()))
-        return fingerprint(_read_parquet(path))
+        return json() if ending == ".json" else parquet()
+    except NotPrivateError:
+        raise
     except _TooLargeError:
         why = "it is larger than any release"
     except OSError as error:

@@ -1,13 +1,13 @@
 """One JSON object: what is promised, what was spent, and the items."""
 
 from headcount.outputs.escapes import to_json_text
-from headcount.results.canonical import plain_rows
+from headcount.results.canonical import account_of, plain_rows
 from headcount.results.release import Release
 
 
 def to_json(release: Release) -> bytes:
     """Return a release as JSON, one item to a line."""
-    head = to_json_text(release.guarantee.to_dict(), indent=2)
+    head = to_json_text(account_of(release.table), indent=2)  # as it was written, of any form
     lines = [
         to_json_text(dict(zip(release.table.column_names, row, strict=True)))
         for row in plain_rows(release.table)

@@ -20,10 +20,11 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The form of a release that is written today. A release that names none is of an older headcount;
-#: its values have the same texts.
-FORMAT = "headcount-release-1"
-_KNOWN = (None, FORMAT)
+#: The form of a release that is written today: the second, whose account says how the release came
+#: about. A release that names no form is of an older headcount. Values have the same texts in all.
+FORMAT = "headcount-release-2"
+FIRST_FORMAT = "headcount-release-1"
+_KNOWN = (None, FIRST_FORMAT, FORMAT)
 
 #: The key of a release's account in the metadata of its Arrow table and of its Parquet file.
 METADATA_KEY = b"headcount"
@@ -77,9 +78,14 @@ def fingerprint(table: "pa.Table") -> str:
 
 def fingerprint_of_document(document: Mapping[str, Any]) -> str:
     """Return the fingerprint of the release that a JSON file holds."""
-    if document.get("format") not in _KNOWN:
-        raise ValueError("this release has a form that a newer headcount knows")
+    ensure_known(document.get("format"))
     return hashlib.sha256(canonical_json(document).encode()).hexdigest()
+
+
+def ensure_known(form: object) -> None:
+    """Refuse a form that only a newer headcount knows."""
+    if form not in _KNOWN:
+        raise ValueError("this release has a form that a newer headcount knows")
 
 
 def plain_rows(table: "pa.Table") -> Iterator[tuple[Plain, ...]]:

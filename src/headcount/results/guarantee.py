@@ -1,6 +1,8 @@
 """What may be told to the world about a release."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
@@ -8,7 +10,16 @@ from headcount.errors import NotPrivateError
 from headcount.inputs.unit import Unit
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.rounding import shown_above
-from headcount.results.canonical import FORMAT
+from headcount.results.canonical import FIRST_FORMAT, FORMAT, ensure_known
+from headcount.results.provenance import Provenance
+
+#: The variant of differential privacy that every release satisfies, beside (ε, δ)-DP.
+VARIANT = "approximate zCDP"
+#: Neighbouring datasets differ by the rows of one privacy unit, which are there or not.
+ADJACENCY = "add or remove"
+#: Whose rows those are, in a word; `Unit` has the sentence. Other units, such as a user within a
+#: period, get words of their own.
+PRIVACY_UNIT = "user"
 
 
 @dataclass(frozen=True)
@@ -28,6 +39,13 @@ class Guarantee:
         spent: what of the budget was used: {"rho", "delta"}, rounded up.
         settings: the mechanism's parameters.
         version: of headcount.
+        variant: the variant of differential privacy; None in releases of the first form, as all
+            that follows.
+        adjacency: how neighbouring datasets differ.
+        privacy_unit: whose rows they differ by, in a word.
+        delta_split: what δ pays for: {"selection", "conversion"} (budget.md).
+        provenance: how the release came about.
+        format: the form in which it is written down.
     """
 
     unit: str
@@ -39,12 +57,25 @@ class Guarantee:
     spent: dict[str, float] = field(default_factory=dict)
     settings: dict[str, object] = field(default_factory=dict)
     version: str = field(default_factory=lambda: version("headcount"))
+    variant: str | None = VARIANT
+    adjacency: str | None = ADJACENCY
+    privacy_unit: str | None = PRIVACY_UNIT
+    delta_split: dict[str, float] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
+    format: str | None = FORMAT
 
     @classmethod
     def of(
-        cls, budget: Budget, *, method: str, private: bool, unit: Unit = Unit.USER
+        cls,
+        budget: Budget,
+        *,
+        method: str,
+        private: bool,
+        unit: Unit = Unit.USER,
+        provenance: Provenance | None = None,
     ) -> "Guarantee":
         """State what a budget promises."""
+        selection = budget.delta_selection
         return cls(
             unit=unit.value,
             rho=budget.rho,
@@ -52,7 +83,28 @@ class Guarantee:
             epsilon=budget.epsilon,
             private=private,
             method=method,
+            delta_split={
+                "selection": float(selection),
+                "conversion": float(Fraction(budget.delta) - selection),
+            },
+            provenance=provenance or Provenance(),
         )
+
+    @classmethod
+    def from_account(cls, account: Mapping[str, Any]) -> "Guarantee":
+        """Return the guarantee that a published account states, of any form there was.
+
+        Raises:
+            ValueError: only a newer headcount knows the form.
+        """
+        form = account.get("format")
+        ensure_known(form)
+        stated = {**account["guarantee"], "spent": account["spent"], "format": form}
+        if form == FORMAT:
+            stated["provenance"] = Provenance.from_dict(account["provenance"])
+        else:
+            stated |= {"variant": None, "adjacency": None, "privacy_unit": None}
+        return cls(**stated, settings=account["settings"])
 
     def require_private(self) -> None:
         """Refuse a release made with a seed."""
@@ -70,12 +122,19 @@ class Guarantee:
             "method": self.method,
             "version": self.version,
         }
-        return {
-            "format": FORMAT,
-            "guarantee": promise,
-            "spent": self.spent,
-            "settings": self.settings,
+        rest = {"spent": self.spent, "settings": self.settings}
+        if self.format is None:
+            return {"guarantee": promise, **rest}
+        if self.format == FIRST_FORMAT:
+            return {"format": self.format, "guarantee": promise, **rest}
+        promise |= {
+            "variant": self.variant,
+            "adjacency": self.adjacency,
+            "privacy_unit": self.privacy_unit,
+            "delta_split": self.delta_split,
         }
+        made = self.provenance.to_dict()
+        return {"format": self.format, "guarantee": promise, **rest, "provenance": made}
 
     def __str__(self) -> str:
         if not self.private:

@@ -158,7 +158,12 @@ def build_release(
     table: dict[str, Any] = dict(zip(named.column_names, named.columns, strict=True))
     for measure in made.measures:
         table |= _columns_of(measure, order, with_noisy=columns == "all")
-    guarantee = replace(guarantee, spent=spent_of(made.spent), settings=made.settings)
+    guarantee = replace(
+        guarantee,
+        spent=spent_of(made.spent),
+        settings=made.settings,
+        provenance=guarantee.provenance.after(made.mechanisms, made.post_processing),
+    )
     return Release(pa.table(table, metadata=metadata_of(guarantee)), guarantee)
 
 
@@ -193,11 +198,7 @@ def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:
 
 def release_of_table(table: "pa.Table") -> Release:
     """Return the release that a table with its guarantee in its metadata holds."""
-    account = account_of(table)
-    guarantee = Guarantee(
-        **account["guarantee"], spent=account["spent"], settings=account["settings"]
-    )
-    return Release(table, guarantee)
+    return Release(table, Guarantee.from_account(account_of(table)))
 
 
 def spent_of(cost: Cost) -> dict[str, float]:

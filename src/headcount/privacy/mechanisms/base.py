@@ -72,12 +72,16 @@ class MechanismResult:
         measures: what was released about each of them; how many users have it comes first.
         spent: what the filter recorded.
         settings: the parameters, and choices made from released values.
+        mechanisms: the private steps that ran, in order, in words of the field.
+        post_processing: what was done to their answers.
     """
 
     items: Any
     measures: tuple[Measure, ...]
     spent: Cost
     settings: dict[str, object]
+    mechanisms: tuple[str, ...] = ()
+    post_processing: tuple[str, ...] = ()
 
     @classmethod
     def of_counts(
@@ -90,10 +94,12 @@ class MechanismResult:
         sigmas: NDArray[np.float64],
         spent: Cost,
         settings: dict[str, object],
+        mechanisms: tuple[str, ...] = (),
+        post_processing: tuple[str, ...] = (),
     ) -> "MechanismResult":
         """Return a result with how many users have each item, and nothing else."""
         counts = Measure(COUNT, estimates, errors, noisy, sigmas, whole=True, lowest=0)
-        return cls(items, (counts,), spent, settings)
+        return cls(items, (counts,), spent, settings, mechanisms, post_processing)
 
     @property
     def counts(self) -> Measure:

@@ -15,7 +15,9 @@ from headcount.privacy.mechanisms.base import (
     refuse,
 )
 from headcount.privacy.mechanisms.pcr import PCR
+from headcount.privacy.mechanisms.pcr.mechanism import CENTRED_LOOK
 from headcount.privacy.mechanisms.rationed import Rationed
+from headcount.privacy.mechanisms.rationed.mechanism import SIZES
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, NamedCounts, Pairs
@@ -74,8 +76,11 @@ class Auto(Mechanism):
             top.values, pairs, self.pcr.settings, self.pcr.budget, entropy, progress
         )
         if isinstance(released, RationedCounts):
-            return _chosen(self.rationed.result(pairs, released), self.rationed)
-        return _chosen(self.pcr.vetted_result(top, released), self.pcr)
+            rationed = _chosen(self.rationed.result(pairs, released), self.rationed)
+            return replace(rationed, mechanisms=(CENTRED_LOOK, *rationed.mechanisms))
+        vetted = _chosen(self.pcr.vetted_result(top, released), self.pcr)
+        looked, *rest = vetted.mechanisms  # by ranks: with k̄ given it is no choice (`of`)
+        return replace(vetted, mechanisms=(looked, SIZES, *rest))
 
 
 def _chosen(result: MechanismResult, mechanism: Mechanism) -> MechanismResult:

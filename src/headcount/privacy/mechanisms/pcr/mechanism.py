@@ -27,6 +27,21 @@ from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, NamedCounts
 
+#: The private steps of each way to run it, for the account of a release.
+LOOK = "discrete Gaussian noise on the counts at fixed ranks"
+RACES = "exponential mechanism over the most frequent items (Unknown Domain Gumbel), at each level"
+MEASURED = "discrete Gaussian noise on the count of each selected item"
+IN_STEPS = (
+    "discrete Gaussian noise on the count of each selected item, in steps of rising precision"
+)
+CENTRED_LOOK = f"{LOOK}, centred by the number of users, and on that number"
+VETTED = (
+    "exponential mechanism that nominates items in secret",
+    "discrete Gaussian noise on the centred counts of nominees, and a threshold that names items",
+    "discrete Gaussian noise on the centred counts of named items, and on the number of users",
+)
+ESTIMATED = "each count estimated from all noisy values of the release"
+
 
 @dataclass(frozen=True)
 class PCR(Mechanism):
@@ -108,6 +123,8 @@ class PCR(Mechanism):
                 "delta_round": float(self.budget.delta_selection / ROUNDS),
                 "rounds_run": released.rounds_run,
             },
+            mechanisms=((CENTRED_LOOK,) if self.settings.ranks else ()) + VETTED,
+            post_processing=(ESTIMATED,),
         )
 
     def result(self, top: NamedCounts, released: ReleasedCounts) -> MechanismResult:
@@ -126,6 +143,12 @@ class PCR(Mechanism):
                 "delta_star": float(delta_star(self.settings, self.budget)),
                 "levels_run": released.levels_run,
             },
+            mechanisms=(
+                *((LOOK,) if self.settings.ranks else ()),
+                RACES,
+                IN_STEPS if self.settings.in_steps else MEASURED,
+            ),
+            post_processing=(ESTIMATED,),
         )
 
 

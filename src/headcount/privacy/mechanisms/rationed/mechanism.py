@@ -18,6 +18,19 @@ from headcount.privacy.mechanisms.rationed.rationed_release import RationedCount
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, Pairs
 
+#: The private steps, for the account of a release.
+SIZES = "discrete Gaussian noise on how many users have how many items"
+STEPS = (
+    SIZES,
+    "discrete Gaussian noise on weighted sums over users, and a threshold that finds items",
+    "discrete Gaussian noise on how many users exceed their ration, and on what their items lose",
+    "discrete Gaussian noise on counts in which each user has one l2 ration",
+)
+AFTERWARDS = (
+    "what users over their ration did not count for is estimated and put back",
+    "each count estimated from all noisy values of the release",
+)
+
 
 @dataclass(frozen=True)
 class Rationed(Mechanism):
@@ -65,4 +78,6 @@ class Rationed(Mechanism):
             sigmas=released.sigmas,
             spent=released.spent,
             settings={**self.to_dict(), **more},
+            mechanisms=STEPS,
+            post_processing=AFTERWARDS,
         )

@@ -76,6 +76,10 @@ class Threshold(Mechanism):
             sigmas=sigmas,
             spent=released.spent,
             settings=self.to_dict(),
+            mechanisms=(
+                "contribution bound: so many items of each user count",
+                "discrete Gaussian noise on each count, and a threshold",
+            ),
         )
 
     def known_in_advance(self) -> list[str]:

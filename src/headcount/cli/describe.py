@@ -1,0 +1,43 @@
+"""headcount describe: what to tell the world about a published release."""
+
+from pathlib import Path
+
+import click
+
+from headcount.cli.options import force_option
+from headcount.cli.stdout import write_stdout
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "yaml"]),
+    default="markdown",
+    show_default=True,
+    help="A datasheet in Markdown, or an entry for OpenDP's registry of deployments.",
+)
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write to a file instead of stdout.")  # fmt: skip
+@force_option
+def describe(file: Path, form: str, output: Path | None, force: bool) -> None:
+    r"""Describe a release for those who publish it or read it.
+
+    FILE is a .parquet or .json file that headcount wrote. What only a person can say is left blank.
+
+    \b
+    headcount describe counts.parquet
+    headcount describe counts.parquet --format yaml --output counts.yaml
+    """
+    from headcount.ledger.published import account_of_file
+    from headcount.outputs.datasheet import to_datasheet
+    from headcount.outputs.files import AtomicFile
+    from headcount.outputs.registry import to_registry_entry
+
+    write = to_registry_entry if form == "yaml" else to_datasheet
+    if output is None:
+        write_stdout(write(account_of_file(file)))
+        return
+    with AtomicFile(output, source=str(file), force=force) as place:
+        place.commit(write(account_of_file(file)))

@@ -1,0 +1,88 @@
+"""A datasheet of a release, in Markdown: for the page that it is published on."""
+
+import re
+
+from headcount.outputs.account import Account
+from headcount.outputs.escapes import visible
+from headcount.privacy.accounting.rounding import shown_above
+
+#: What a release does not know, for somebody to fill in.
+TO_FILL_IN = (
+    "What is it called, and who publishes it?",
+    "Who are the people, and what period do the rows cover?",
+    "What may it be used for, and what not?",
+    "Why this budget? Which other releases are about the same people?",
+    "Whom should readers ask?",
+)
+
+
+def to_datasheet(account: Account) -> bytes:
+    """Return the datasheet."""
+    stated, made = account.guarantee, account.guarantee.provenance
+    ledger = made.ledger
+    charged = (
+        "no ledger"
+        if ledger is None
+        else f"dataset {ledger.get('dataset')}, reservation {ledger.get('reservation')}"
+    )
+    split = stated.delta_split
+    facts = {
+        "Released": f"{account.rows:,} values of {account.columns_in_words()}, each with its "
+        "number of distinct people, a standard error and a 95 % interval",
+        "Date": made.date or "not stated",
+        "Period": made.period or "not stated",
+        "Protected": stated.unit,
+        "Privacy unit": stated.privacy_unit or "not stated",
+        "Adjacency": stated.adjacency or "not stated",
+        "Variant": stated.variant or "not stated",
+        "ε": shown_above(stated.epsilon),
+        "δ": shown_above(stated.delta)
+        + (
+            f": {split['selection']:.3g} for selection, {split['conversion']:.3g} for conversion"
+            if split
+            else ""
+        ),
+        "ρ": shown_above(stated.rho),
+        "Method": account.method(),
+        "Version": f"headcount {stated.version}",
+        "Charged to": charged,
+        "Form": stated.format or "not stated",
+    }
+    lists = {
+        "Private steps": made.mechanisms,
+        "Post-processing": made.post_processing,
+        "Taken as public": made.public,
+    }
+    lines = [
+        "# Datasheet",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {_inert(value)} |" for name, value in facts.items()),
+        "",
+        "## What is promised",
+        "",
+        f"{_inert(str(stated))} No published table is much more likely with one person's rows than "
+        "without them, whatever else a reader knows. ε bounds how much more likely; δ bounds the "
+        "probability that this fails.",
+    ]
+    for heading, points in lists.items():
+        if points:
+            lines += ["", f"## {heading}", "", *(f"- {_inert(point)}" for point in points)]
+    lines += [
+        "",
+        "## What is missing",
+        "",
+        "Values with too few people for an accurate count are left out. That a value is missing "
+        "does not mean that nobody has it.",
+        "",
+        "## To be filled in",
+        "",
+        *(f"- {question}" for question in TO_FILL_IN),
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _inert(text: str) -> str:
+    """Return text that is itself in Markdown: no markup, link, HTML or cell comes of a name."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", visible(text))
