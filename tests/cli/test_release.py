@@ -59,9 +59,13 @@ def test_every_source_gives_the_same_release(headcount, sources, kind):
 def test_json_is_one_object_of_the_promised_shape(headcount, parquet):
     ran = headcount("release", parquet, *COLUMNS, "--epsilon", "20", "--format", "json")
     content = json.loads(ran.out)
-    assert list(content) == ["format", "guarantee", "spent", "settings", "items"]
+    keys = ["format", "guarantee", "spent", "settings", "provenance", "items"]
+    assert list(content) == keys
     guarantee = content["guarantee"]
-    assert list(guarantee) == ["rho", "delta", "epsilon", "unit", "private", "method", "version"]
+    assert list(guarantee) == [
+        *("rho", "delta", "epsilon", "unit", "private", "method", "version"),
+        *("variant", "adjacency", "privacy_unit", "delta_split"),
+    ]
     assert guarantee["epsilon"] == 20
     assert guarantee["delta"] == 1e-6
     assert 0 < guarantee["rho"] < 20
@@ -110,7 +114,7 @@ def test_parquet_carries_the_guarantee(headcount, parquet, tmp_path):
     path = tmp_path / "counts.parquet"
     headcount("release", parquet, *COLUMNS, "--rho", RHO, "--output", path)
     account = json.loads(pq.read_schema(path).metadata[b"headcount"])
-    assert list(account) == ["format", "guarantee", "spent", "settings"]
+    assert list(account) == ["format", "guarantee", "spent", "settings", "provenance"]
     assert account["guarantee"]["rho"] == 50
 
 
