@@ -11,8 +11,8 @@ OLDEST := tests/privacy tests/engines tests/inputs tests/test_dependencies.py
 # 2026-11-17 without PostgreSQL and Spark. One that grows slower leaves tests/fast.txt.
 FAST = $(shell cat tests/fast.txt) -k "not postgres and not spark"
 
-.PHONY: check demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
-	yield install clean
+.PHONY: check docs demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
+	docs-serve yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -34,6 +34,13 @@ audit: .venv/installed-dev
 
 mutants: .venv/installed-dev
 	$(BIN)/python -m tests.mutants
+
+# The documentation as a site, in site/; `make docs-serve` shows it while you write.
+docs: .venv/installed-dev
+	PYTHONPATH=. $(BIN)/mkdocs build --strict
+
+docs-serve: .venv/installed-dev
+	PYTHONPATH=. $(BIN)/mkdocs serve
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -76,7 +83,7 @@ install: .venv/installed
 
 .venv/installed-dev: .venv/pip pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[polars,postgres,spark]' --group test --group audit \
-		--group lint
+		--group lint --group docs
 	touch $@ .venv/installed
 
 .venv-oldest/installed: pyproject.toml tests/oldest.txt
@@ -91,4 +98,4 @@ install: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf site .venv .venv-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

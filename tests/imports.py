@@ -12,7 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 #: The packages of the repository, and where they are.
-PACKAGES = {"headcount": ROOT / "src", "tests": ROOT, "benchmarks": ROOT, "experiments": ROOT}
+PACKAGES = {
+    "headcount": ROOT / "src",
+    **dict.fromkeys(("tests", "benchmarks", "experiments", "website"), ROOT),
+}
 
 
 def file_of(module: str) -> Path | None:
