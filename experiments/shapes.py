@@ -38,6 +38,15 @@ def few_uneven_users() -> Dataset:
     return made_up(Shape(2000, 5, 100), Habits(1.2, 1.5), 2000, seed=1)
 
 
+def few_heavy_users(heavy: int) -> Dataset:
+    """5,000 users with up to four of 400 items, and a few who have most of them."""
+    rng = np.random.default_rng([5000, heavy])
+    light = np.repeat(np.arange(5000), rng.integers(1, 5, 5000))
+    most = np.repeat(5000 + np.arange(heavy), 600)
+    items = [_drawn(rng, 400, 0.6, light.size), _drawn(rng, 400, 0.3, most.size)]
+    return Dataset.of(np.concatenate([light, most]), np.concatenate(items))
+
+
 def two_populations() -> Dataset:
     """Light users and heavy ones, who have no item in common."""
     rng = np.random.default_rng(2)
@@ -78,6 +87,8 @@ SHAPES: dict[str, Callable[[], Dataset]] = {
     "one_item_each_100000": lambda: one_item_each(1_000_000, 100_000),
     "few_users": few_users,
     "few_uneven_users": few_uneven_users,
+    "thirty_heavy_users": lambda: few_heavy_users(30),
+    "hundred_heavy_users": lambda: few_heavy_users(100),
     "two_populations": two_populations,
     "tastes_by_size": tastes_by_size,
     "shared_by_few": shared_by_few,

@@ -131,7 +131,7 @@ def test_a_user_is_in_one_bin_of_losers(crowd, user, each, rho):
     log = []
     for side in neighbours(crowd, user, ITEMS):
         asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
-        asking.losers(exceeding(rho), np.array(each), 1.0, rho)
+        asking.losers(exceeding(rho), np.array(each), 1.0, 1.0, rho)
     one, two = (np.array(seen) for _, (seen, _), _ in log)
     assert np.abs(two - one).sum() == (
         1 if len(user) > 1 and sum(each[item] for item in user) else 0

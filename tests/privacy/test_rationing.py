@@ -1,6 +1,7 @@
 """What is chosen from noisy answers: how far to go, how much noise, and what is put back."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -60,22 +61,26 @@ def histogram(users, sigma=1.0, mass=1000.0):
     bins = np.zeros(len(Losers.BOUNDS))
     for items, number in users.items():
         bins[int(math.log2(items * GRID * FINE))] += number
-    return Losers(bins, sigma, mass * FINE)
+    return Losers(bins, sigma, mass * FINE, most=2.0**35)
 
 
 def test_what_is_lost_is_added_up():
-    """And a little for those beyond, of whom nothing is seen."""
     loss, error = histogram({1: 2000, 8: 1000}, mass=1e5).loss()
     assert loss == pytest.approx((2000 + 8000) / math.log(2) / 1e5, rel=0.001)
     assert error == pytest.approx(TUNING.misfit * loss, rel=0.01)
 
 
-def test_users_who_do_not_stand_out_are_allowed_for():
+def test_users_who_do_not_stand_out_are_not_added_up():
     """Two at a distance are lost in the noise; with ten of them the answer follows."""
-    seen = histogram({1: 50, 2**10: 2})
-    assert seen.top == ONE
-    assert seen.loss()[0] < 0.2
+    assert histogram({1: 50, 2**10: 2}).top == ONE
+    assert histogram({1: 50, 2**10: 2}).loss()[0] < 0.2
     assert histogram({1: 50, 2**10: 10}).loss()[0] > 10
+
+
+def test_nobody_loses_more_than_a_user_with_everything():
+    one = replace(histogram({1: 50, 2**10: 10}), most=2.0 ** (ONE + 3))
+    assert one.top == one.last == ONE + 3
+    assert one.loss()[0] == pytest.approx(50 / math.log(2) / 1000)
 
 
 def test_the_clip_follows_those_who_lose_the_most():
@@ -215,6 +220,7 @@ def test_one_item_each_is_counted_as_far_as_noise_allows():
     counts = 1e5 / ranks
     assert countable(ranks, counts, ONE_EACH, 0.5, 0.1) == pytest.approx(10**4, rel=0.05)
     assert countable(ranks, counts, NOBODY, 0.5, 0.1) == 0
+    assert countable(ranks, counts, ONE_EACH, 0.5, 0.1, hidden=3.0) < 2500
     assert lost(np.array([1.0, 1e6, 4e6]), ONE_EACH) == pytest.approx([0, 0, 0.5])
 
 

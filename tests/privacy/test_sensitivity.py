@@ -32,7 +32,7 @@ def asked(question, population):
         case "users_in_bins":
             paid.sizes(RHO)
             population.names = list(range(SIGMAS.size))
-            paid.losers(costs_of(SIGMAS, RHO), weights, 9.0, RHO)
+            paid.losers(costs_of(SIGMAS, RHO), weights, 9.0, 9.0, RHO)
         case "weights":
             paid.discover(RHO, DELTA, NOBODY)
         case "clipped_sums":

@@ -27,6 +27,13 @@ class Losers:
     """A noisy histogram of users by what they lose.
 
     A user in bin k loses at least 2^k and less than 2^(k+1), in units of 1/(GRID·FINE).
+
+    Attributes:
+        users: how many are in each bin.
+        sigma: σ of the noise.
+        mass: what all users together would lose who lose everything, in the unit of weights.
+        most: what a user loses who has every item, which is public: beyond it there is only noise.
+        at_least: what earlier histograms say of how far users are seen.
     """
 
     BOUNDS = tuple(2**k for k in range(36))
@@ -34,7 +41,13 @@ class Losers:
     users: Floats
     sigma: float
     mass: float
+    most: float
     at_least: int = ONE
+
+    @property
+    def last(self) -> int:
+        """The last bin that anybody can be in."""
+        return min(int(math.log2(max(self.most, 1.0))), self.users.size - 1)
 
     @property
     def top(self) -> int:
@@ -43,54 +56,43 @@ class Losers:
         One rarest item is always within; then as far as users stand out, however far apart.
         """
         certain = np.flatnonzero(self.users > TUNING.seen * self.sigma)
-        top = max([self.at_least, *certain.tolist()])
-        # The nearer the more likely, so less has to be seen.
-        likely = self.users > TUNING.likely * self.sigma
-        while (near := np.flatnonzero(likely[top + 1 :][: TUNING.near])).size:
-            top += int(near[-1]) + 1
-        return top
+        return min(max([self.at_least, *certain.tolist()]), self.last)
 
-    def _seen(self) -> tuple[Floats, Floats]:
-        """Return how many users each bin has, and how far off that may be.
+    @property
+    def unit(self) -> float:
+        """What all users together would lose who lose everything."""
+        return GRID * self.mass
 
-        Beyond those that stand out there are fewer and fewer, but each loses more: a part of what
-        is in the bin before, give or take as many, corrected by what is seen of the bin itself.
-        """
-        users, errors = self.users.copy(), np.full(self.users.size, self.sigma)
-        for place in range(self.top + 1, users.size):
-            before = TUNING.tail * max(users[place - 1], 0.0)
-            gain = before**2 / (before**2 + self.sigma**2)
-            users[place] = max(before + gain * (users[place] - before), 0.0)
-            errors[place] = math.sqrt(gain) * self.sigma
-        return users, errors
+    @property
+    def seen(self) -> Floats:
+        """How many users each bin has up to the last that counts."""
+        return np.where(np.arange(self.users.size) <= self.top, self.users, 0.0)
 
     def clip(self, numbers: int) -> float:
         """Return what a user may lose of each of so many numbers: little noise, little clipped."""
-        users = np.maximum(self._seen()[0], 0.0)
+        users = np.maximum(self.seen, 0.0)
 
         def squared(most: float) -> float:
-            clipped = float(users @ np.maximum(_AMOUNTS - most, 0.0))
+            clipped = float(users @ np.maximum(AMOUNTS - most, 0.0))
             return numbers * (self.sigma * most) ** 2 + clipped**2
 
         return min((float(bound) for bound in self.BOUNDS[ONE:]), key=squared)
 
     def clipped(self, most: float) -> float:
         """Return by what factor more is lost than what is seen with such a clip."""
-        users = np.maximum(self._seen()[0], 0.0)
-        kept = float(users @ np.minimum(_AMOUNTS, most))
-        return float(users @ _AMOUNTS) / kept if kept else 1.0
+        users = np.maximum(self.seen, 0.0)
+        kept = float(users @ np.minimum(AMOUNTS, most))
+        return float(users @ AMOUNTS) / kept if kept else 1.0
 
     def loss(self) -> tuple[float, float]:
         """Return what share is lost on average over the items, and the error of that."""
-        users, errors = self._seen()
-        unit = GRID * self.mass
-        seen = float(users @ _AMOUNTS) / unit
-        noise = float(np.linalg.norm(errors * _AMOUNTS)) / unit
+        seen = float(self.seen @ AMOUNTS) / self.unit
+        noise = self.sigma * float(np.linalg.norm(AMOUNTS[: self.top + 1])) / self.unit
         return seen, math.hypot(noise, TUNING.misfit * seen)
 
 
 #: What users of a bin lose on average, if they are spread evenly in the logarithm.
-_AMOUNTS = np.array(Losers.BOUNDS, dtype=np.float64) / math.log(2)
+AMOUNTS = np.array(Losers.BOUNDS, dtype=np.float64) / math.log(2)
 
 
 class Curve:

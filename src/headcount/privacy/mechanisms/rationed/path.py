@@ -13,7 +13,7 @@ from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
 from headcount.privacy.mechanisms.rationed.estimates import bias, variances
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.views.protocol import Integers
+from headcount.views.protocol import GRID, Integers
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,19 @@ class Point:
         kept: the items that are counted, by falling estimate.
         sigmas: σ of each found item's count.
         load: what users are asked for in all, in rations.
+        full: what a user is asked for who has all that are counted, in rations.
         spare: whether there is less noise than the target asks for, because budget is left over.
     """
 
     kept: Integers
     sigmas: Floats
     load: float
+    full: float
     spare: bool = False
+
+    def most_lost(self, weight: float) -> float:
+        """Return what a user loses who has all items, whose weights add up to this."""
+        return GRID * weight * (1 - max(self.full, 1.0) ** -0.5)
 
 
 def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
@@ -56,8 +62,8 @@ def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
 
 def _point(beliefs: Beliefs, number: int, sigmas: Floats, least: float) -> Point:
     kept = beliefs.order[:number]
-    load = beliefs.estimates[kept] / sigmas[kept] ** 2
-    return Point(kept, sigmas, float(load.sum() * least**2))
+    each = (least / sigmas[kept]) ** 2
+    return Point(kept, sigmas, float(beliefs.estimates[kept] @ each), float(each.sum()))
 
 
 def best(
@@ -96,7 +102,7 @@ def best(
     open_to = [
         n
         for n, point in enumerate(points)
-        if not point.spare or (n <= furthest and harmless(point, float(losses[n]), r))
+        if not point.spare or (n <= furthest and harmless(point.kept.size, float(losses[n]), r))
     ]
     most_bias = max(TUNING.bias * r, min(biases[place] for place in open_to))
     fair = [place for place in open_to if biases[place] <= most_bias]
@@ -105,9 +111,9 @@ def best(
     return min(good, key=lambda place: squares[place])
 
 
-def harmless(point: Point, loss: float, r: float) -> bool:
-    """Whether an item would be within the target that alone lost all that is lost."""
-    return point.kept.size * loss <= r
+def harmless(number: int, loss: float, r: float) -> bool:
+    """Whether one of so many items would be within the target that alone lost all that is lost."""
+    return number * loss <= r
 
 
 def released(errors: Floats, r: float) -> Integers:

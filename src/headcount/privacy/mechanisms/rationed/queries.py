@@ -91,13 +91,16 @@ class PaidQueries:
         self.filter.settle(cost)
         return noisy / GRID
 
-    def losers(self, costs: Integers, weights: Integers, mass: float, rho: Fraction) -> Losers:
+    def losers(
+        self, costs: Integers, weights: Integers, mass: float, most: float, rho: Fraction
+    ) -> Losers:
         """How many users lose how much, if items cost so much: each user is in one bin.
 
         Args:
             costs: what part of a ration each item takes.
             weights: what a user who loses an item is taken to lose.
             mass: what all users together would lose who lose everything.
+            most: what a user loses who has every item.
             rho: the price.
         """
         sigma = sigma_for(rho)
@@ -107,7 +110,7 @@ class PaidQueries:
         bins = _bins(self.population.losers(costs, weights, Losers.BOUNDS))
         noisy = self.entropy.discrete_gaussian(bins, sigma)
         self.filter.settle(cost)
-        return Losers(np.array(noisy, dtype=np.float64), sigma, mass)
+        return Losers(np.array(noisy, dtype=np.float64), sigma, mass, most)
 
     def lost(
         self, costs: Integers, features: Sequence[Integers], most: Sequence[int], rho: Fraction

@@ -8,6 +8,7 @@ from the noisy answers, which is free, is in the other modules.
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -20,6 +21,7 @@ from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
 from headcount.privacy.mechanisms.rationed.forecast import lost, second_share
+from headcount.privacy.mechanisms.rationed.hidden import HiddenUsers
 from headcount.privacy.mechanisms.rationed.losses import (
     FEATURES,
     FINE,
@@ -32,10 +34,10 @@ from headcount.privacy.mechanisms.rationed.losses import (
 )
 from headcount.privacy.mechanisms.rationed.path import Point, best, harmless, path, released
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
-from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import Integers, Population
+from headcount.views.protocol import GRID, Integers, Population
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,9 @@ class _Search:
         self.ration = asking.filter.left.rho - asked * rho
         self.points = path(beliefs, r, sigma_for(self.ration))
         loads = np.array([point.load for point in self.points])
-        self.curve = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
+        self.before = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
         self.asked: list[tuple[int, Losers]] = []
+        self.featured: list[tuple[int, float, float, int, float]] = []
         #: Where, what share is lost on average, and how far off that may be because of noise.
         self.answers: list[tuple[int, float, float]] = []
         self.fits: list[tuple[int, Fit]] = []
@@ -147,17 +150,38 @@ class _Search:
         self._ask_features(place)
         # Not further than what was asked about last.
         place = min(self._best(1.0, self._furthest()), place)
-        losses, errors = self.curve.expected()
+        losses, errors = self._expected()
         point = self.points[place]
         slopes = pooled(self.fits, losses)
         rows = self._rows(point)
         return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
 
     def _best(self, doubt: float, furthest: int | None = None) -> int:
-        losses, errors = self.curve.expected()
+        losses, errors = self._expected()
         lean = float(pooled(self.fits, losses).means[-1])
         last = len(self.points) if furthest is None else furthest
         return best(self.points, self.beliefs, losses, doubt * errors, lean, self.r, last)
+
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Return what is lost at each point on average, and how far off that may be.
+
+        Where a user with every item is within the ration, nobody loses.
+        """
+        losses, errors = self.curve().expected()
+        nobody = np.array([point.full <= 1 for point in self.points])
+        return np.where(nobody, 0.0, losses), np.where(nobody, 0.0, errors)
+
+    def curve(self) -> Curve:
+        """Return what is known of how the loss grows, from all answers and what hides in them."""
+        hidden = HiddenUsers([losers for _, losers in self.asked])
+        curve = deepcopy(self.before)
+        answers = [(n, *losers.loss(), k, 0.0) for k, (n, losers) in enumerate(self.asked)]
+        for place, loss, error, number, counted in answers + self.featured:
+            point = self.points[place]
+            if point.full > 1:
+                more, unsure = (0.0, 0.0) if point.spare else hidden.loss(number, counted)
+                curve.learn(place, loss + more, math.hypot(error, unsure))
+        return curve
 
     def _furthest(self) -> int:
         """Return the last place of which an answer itself says that little is lost.
@@ -165,7 +189,7 @@ class _Search:
         The curve is smooth, but a group of users with the same items reach their ration at once.
         """
         said = [
-            (place, harmless(self.points[place], loss - 2 * error, self.r))
+            (place, harmless(self.points[place].kept.size, loss - 2 * error, self.r))
             for place, loss, error in self.answers
         ]
         first_harm = min((place for place, fine in said if not fine), default=len(self.points))
@@ -178,6 +202,7 @@ class _Search:
             _costs(point, self.ration),
             np.rint(weights).astype(np.int64),
             float(weights @ self.beliefs.estimates),
+            point.most_lost(float(weights.sum())),
             TUNING.users_asked * self.rho,
         )
         # Whoever loses much of more items loses in proportion of fewer.
@@ -187,14 +212,17 @@ class _Search:
         self.asked.append((place, losers))
         loss, error = losers.loss()
         self.answers.append((place, loss, error))
-        self.curve.learn(place, loss, error)
 
     def _ask_features(self, place: int) -> None:
         point, kept = self.points[place], self.points[place].kept
         rows = self._rows(point)
         weighted = np.rint(rows * _weights(self.beliefs, point)).astype(np.int64)
         # Users lose as much as with the next larger load that was asked about, or less.
-        near, losers = min(self.asked, key=lambda one: (one[0] < place, abs(one[0] - place)))
+        number = min(
+            range(len(self.asked)),
+            key=lambda n: (self.asked[n][0] < place, abs(self.asked[n][0] - place)),
+        )
+        near, losers = self.asked[number]
         unit = self.beliefs.estimates[self.points[near].kept[-1]]
         clip = losers.clip(FEATURES)
         most = math.ceil(clip * self.beliefs.estimates[kept[-1]] / unit)
@@ -210,7 +238,7 @@ class _Search:
         unsure = (more - 1) / more * float(fit.coefficients[0])
         loss, noise = float(fit.coefficients[0]), math.sqrt(max(float(fit.covariance[0, 0]), 0.0))
         self.answers.append((place, loss, noise))
-        self.curve.learn(place, loss, math.hypot(noise, unsure))
+        self.featured.append((place, loss, math.hypot(noise, unsure), number, clip))
         self.fits.append((place, fit))
 
     def _rows(self, point: Point) -> NDArray[np.float64]:

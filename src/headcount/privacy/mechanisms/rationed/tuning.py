@@ -3,8 +3,8 @@
 None of them depends on data, and none is part of the proof: they decide how much comes out, and how
 well its errors are stated. "Measured" means on gowalla, book_crossing, debian_description_words,
 imdb_review_words, stocktweets_tweet_ticker and generated sets at ρ of 0.1, 0.5 and 1. What was seen
-of yelp_5core, steam_games and quotes_author_words while checking changed four of them:
-``coarse_noise``, ``least_precision``, ``bias`` and ``tail``.
+of yelp_5core, steam_games and quotes_author_words while checking changed three of them:
+``coarse_noise``, ``least_precision`` and ``bias``.
 """
 
 from dataclasses import dataclass
@@ -67,8 +67,6 @@ class Tuning:
             Measured with true counts: 0.14 to 0.9.
         lean_spread: how far off that may be.
         trend: the same for popularity, which is 0 on average; measured: 0.1 to 0.35.
-        tail: how many users lose twice as much as those who just stand out of the noise; the
-            histogram of book_crossing falls to a third or a half, that of gowalla to a quarter.
         misfit: the relative error of a loss that is added up from bins of a factor of 2.
         power: how the loss grows with the load; measured with true counts: 1.5 to 2.2.
         power_spread: how far off the logarithm of that may be.
@@ -88,13 +86,8 @@ class Tuning:
             of `Sizes` noise alone raises one as high in 1 of 87,000 histograms. With 4.5 in
             `Sizes` 8 % fewer items were released on steam_games at ρ = 0.1; with 4.5 in `Losers`
             the results were the same.
-        likely: what is enough where users are likely, which noise exceeds in 6 of 1,000 cases: in
-            a bin near those seen, and for all users of `Sizes` together. Near those seen, 4.5 made
-            93.3 % of intervals hold the truth on movielens_small at ρ = 1 instead of 95.7 %, and 3
-            made it 95.3 % instead of 96.2 % on book_crossing at ρ = 0.1, with 9 % more items. For
-            all users together, 2.5 and 3 differed by a few items, and only with hundreds of users.
-        near: how many bins beyond the last one seen are near. On movielens_small at ρ = 1, 93.5 %
-            of intervals held the truth with 1, 95.7 % with 3 and 91.6 % with all bins.
+        likely: what is enough for all users of `Sizes` together, which noise exceeds in 6 of 1,000
+            cases; 2.5 and 3 differed by a few items, and only with hundreds of users.
         feature_clip: where features of items end, in standard deviations; 1.5, 2.5 and 10 were
             alike.
         least_part: of what its weight leads one to expect, the least that a count is believed to
@@ -128,7 +121,6 @@ class Tuning:
     lean: float = 0.45
     lean_spread: float = 0.3
     trend: float = 0.25
-    tail: float = 0.25
     misfit: float = 0.1
     power: float = 2.0
     power_spread: float = 0.4
@@ -139,7 +131,6 @@ class Tuning:
 
     seen: float = 5.0
     likely: float = 2.5
-    near: int = 3
     feature_clip: float = 2.5
     least_part: float = 0.3
     most_lost: float = 0.5
