@@ -9,8 +9,8 @@ looked at by hand.
 import numpy as np
 import pytest
 
-from headcount.evaluation.array_population import ArrayPopulation
 from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.randomness import SeededEntropy
@@ -22,7 +22,7 @@ def released(users, items, special, rho, seed):
     pairs = np.unique(users.astype(np.int64) << 32 | items)
     counts = np.bincount(pairs & 0xFFFFFFFF)
     ranked = np.argsort(-counts, kind="stable")
-    population = ArrayPopulation(Dataset.of(users, items))
+    population = DatasetPopulation(Dataset.of(users, items))
     result = rationed_release(population, 0.1, Budget(rho=rho), SeededEntropy(seed))
     names = ranked[population.found_items[result.positions]]
     mine = np.isin(names, special)

@@ -1,7 +1,10 @@
 """An engine: an Ibis backend, and what is particular to it."""
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from headcount.engines.codes import CodedRows
 from headcount.engines.guard import ANY_FORM, running
 from headcount.engines.session import Session
 from headcount.errors import SourceError
@@ -23,6 +26,8 @@ class Engine:
     compares_bytes = True
     #: Whether a float can be NaN.
     has_nan = True
+    #: Whether `coded_rows` can be had, which makes several passes fast.
+    codes_rows = False
 
     def __init__(
         self,
@@ -146,6 +151,9 @@ class Engine:
         """Run a query once and keep its rows on the engine until the session ends."""
         raise self._one_pass_only(error_prefix)
 
+    def drop(self, table: Expression) -> None:
+        """Let go of a table that is kept, before the session ends, if that saves anything."""
+
     def keep_distinct(self, rows: Expression, error_prefix: str) -> Expression:
         """Keep each of the rows of a query once, as `materialise` does.
 
@@ -154,6 +162,16 @@ class Engine:
         an item is there twice counts twice for it.
         """
         return self.materialise(rows.distinct(), error_prefix)
+
+    def coded_rows(
+        self, rows: Expression, user: str, items: Sequence[str], error_prefix: str
+    ) -> AbstractContextManager[CodedRows]:
+        """Turn rows without NULLs into codes; they are read more than once, and must be the same.
+
+        Formal guarantee: two rows have the same key only if user and item are the same, each user
+        is in one division, and no row is left out.
+        """
+        raise self._one_pass_only(error_prefix)
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Put a small public table on the engine until the session ends."""

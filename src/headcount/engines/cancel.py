@@ -7,6 +7,8 @@ from typing import Any
 
 from headcount.errors import CancelledError
 
+_SECONDS_BETWEEN_LOOKS = 0.1
+
 
 class CancelToken:
     """Ends the releases that it was given to, once `cancel` is called, from any thread.
@@ -35,7 +37,11 @@ class CancelToken:
 
     def wait_for(self, future: "Future[Any]") -> None:
         """Wait until something is done, or `cancel` is called."""
-        wait((future, self._called), return_when=FIRST_COMPLETED)
+        # Again and again: a signal that another thread received, or that came just before, does not
+        # end a wait. Python looks for it in between.
+        ended = (future, self._called)
+        while not wait(ended, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED).done:
+            pass
 
     @contextmanager
     def translating(self) -> Iterator[None]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.evaluation.array_population import ArrayPopulation
 from headcount.evaluation.dataset import Dataset
+from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.evaluation.methods import Released, Target
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import Mechanism, MechanismResult, Options, mechanism
@@ -33,12 +33,12 @@ class ArrayCounts:
         return positions if self.codes is None else self.codes[positions]
 
 
-class ArrayPairs(ArrayPopulation):
+class ArrayPairs(DatasetPopulation):
     """Who has what in a dataset, by the codes of its items."""
 
     def highest_counts(self, limit: int) -> ArrayCounts:
         """Return the highest counts of distinct users."""
-        return _highest(self._dataset, limit)
+        return _highest(self.dataset, limit)
 
     def found_named(self, positions: Integers) -> NDArray[np.int64]:
         """Return the codes of found items."""

@@ -36,12 +36,15 @@ class Events:
         unit: what the guarantee of a release from it is about.
         origin: what the user column is called in the table or view that it is a column of, if SQL
             gave it another name; None if it has no other, or is computed.
+        repeatable: whether it has the same rows however often it is read: a stored table, a table
+            in memory, files. A query may have others each time, as one with random() or LIMIT has.
     """
 
     table: Any
     engine: Engine
     unit: Unit = Unit.USER
     origin: str | None = None
+    repeatable: bool = False
 
     def counted_by(self, user: str) -> str | None:
         """Return the column that identifies the users who are counted, whatever the SQL calls it.
@@ -132,7 +135,7 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
     opened = running(
         lambda: files.read_files(session, name, request.columns, request.spark_conf), _ERROR_PREFIX
     )
-    return Events(opened.table, opened.engine)
+    return Events(opened.table, opened.engine, repeatable=True)
 
 
 def _refuse_table(request: Request) -> None:
@@ -168,7 +171,8 @@ def _read_database(
     database = reader.open_database(session, where, request.spark_conf)
     if select is None or reader.dialect is None:
         table, stored = database.table(request.table)
-        return Events(table, database.engine, Unit.USER if stored else Unit.VIEW, request.user)
+        unit = Unit.USER if stored else Unit.VIEW
+        return Events(table, database.engine, unit, request.user, repeatable=stored)
     unit, origin = unit_of_query(select, reader.dialect, request.user, database.catalog)
     return Events(database.query(select), database.engine, unit, origin)
 
@@ -185,7 +189,9 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
     if isinstance(source, ibis.Table):
         backend = opening(source.get_backend, "this Ibis table has no backend")
         engine = registry.engine_for(backend, session)
-        return Events(engine.typed(source), engine, _unit_of_ibis(source, backend), request.user)
+        unit = _unit_of_ibis(source, backend)
+        stored = unit is Unit.USER
+        return Events(engine.typed(source), engine, unit, request.user, repeatable=stored)
     reader = registry.for_object(source)
     if reader is None:
         raise SourceError(
@@ -194,7 +200,7 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
         )
     reader.require()
     opened = running(lambda: reader.read_object(session, source, request.columns), _ERROR_PREFIX)
-    return Events(opened.table, opened.engine)
+    return Events(opened.table, opened.engine, repeatable=True)
 
 
 def _unit_of_ibis(source: Any, backend: Any) -> Unit:  # noqa: ANN401 (Ibis has no types)

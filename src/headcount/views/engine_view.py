@@ -1,13 +1,15 @@
 """What an engine answers to the questions of a mechanism."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headcount.inputs.open import Events
 from headcount.views.bounded import bounded_counts
+from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import TopCounts, count_distinct_users
+from headcount.views.protocol import Pairs
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,19 @@ class EngineView:
 
         Without that, the two numbers might be of two states of a table.
         """
-        count = (
-            count_items_and_users if with_users and self.several_passes else count_distinct_users
-        )
-        return count(self.events, self.user, self.items, limit)
+        if not (with_users and self.several_passes):
+            return count_distinct_users(self.events, self.user, self.items, limit)
+        if self.events.engine.codes_rows:
+            population = CodedPopulation(self.events, self.user, self.items)
+            top = population.highest_counts(limit)
+            return replace(top, users=population.number_of_users)
+        return count_items_and_users(self.events, self.user, self.items, limit)
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> TopCounts:
         """Return the counts when only so many items of each user count."""
         return bounded_counts(self.events, self.user, self.items, max_items_per_user, at_least)
 
-    def pairs(self) -> EnginePopulation:
-        """Return who has what, kept by the engine."""
-        return EnginePopulation(self.events, self.user, self.items)
+    def pairs(self) -> Pairs:
+        """Return who has what, kept by the engine, or here as codes if the engine gives those."""
+        kept = CodedPopulation if self.events.engine.codes_rows else EnginePopulation
+        return kept(self.events, self.user, self.items)

@@ -91,7 +91,7 @@ class Population(Protocol):
         """
 
     def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
-        """How many users lose at least so much, for each bound.
+        """How many users lose at least so much, for each bound, which is 1 or more.
 
         A user loses (GRID − a)·Σ weight over their items of some cost, with a as in
         `clipped_sums`. Weights are not negative.

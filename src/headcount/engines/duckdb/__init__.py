@@ -55,7 +55,9 @@ class DuckDBReader(Reader):
         form, paths = of_form(name, self)
         backend = connect(session)
         table = read_files(backend, form, paths, columns)
-        return Opened(table, DuckDB(backend, session, compares_bytes=True, expected=expected(form)))
+        engine = DuckDB(backend, session, compares_bytes=True, expected=expected(form))
+        engine.files = paths
+        return Opened(table, engine)
 
     def open_database(
         self, session: Session, where: Path | str, settings: Mapping[str, str]

@@ -1,10 +1,13 @@
 """DuckDB, the embedded engine."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
+from headcount.engines.codes import CodedRows
+from headcount.engines.duckdb.codes import coded_rows
 from headcount.engines.duckdb.macros import macros
 from headcount.engines.guard import interruptibly, opening, running
 from headcount.engines.session import Session
@@ -103,8 +106,12 @@ class DuckDB(Engine):
     """DuckDB. Distinct 64-bit hashes of long ids take half the time of distinct ids."""
 
     several_passes = True
+    codes_rows = True
 
     compares_bytes = False  # a column of a table may have a collation
+
+    #: What is read, if that is files: they must not change between one scan and the next.
+    files: Sequence[Path] = ()
 
     def typed(self, table: Expression) -> Expression:
         """Return a table with types that hold what DuckDB holds."""
@@ -176,6 +183,12 @@ class DuckDB(Engine):
 
         self.session.at_end(lambda: self._drop(name))
         return running(create, error_prefix, self.expected)
+
+    def coded_rows(
+        self, rows: Expression, user: str, items: Sequence[str], error_prefix: str
+    ) -> AbstractContextManager[CodedRows]:
+        """Return rows as codes: users and items are numbered, and joined with the rows."""
+        return coded_rows(self, rows, user, items, error_prefix)
 
     def drop(self, table: Expression) -> None:
         """Let go of a table that is kept, before the session ends."""

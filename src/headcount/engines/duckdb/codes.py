@@ -1,0 +1,155 @@
+"""How DuckDB turns rows into codes: it numbers users and items, and joins rows with the numbers.
+
+Rows are scanned three times: for the users, for the items, and for the keys. What comes out is what
+the third scan saw and nothing else. If a row of it had no code, as happens only where rows change
+in between, that is an error: a row that is dropped would be one that another user could bring back.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.engines.base import Expression
+from headcount.engines.codes import CodedRows, Division, bits_for, fits
+from headcount.engines.guard import interruptibly, running
+from headcount.errors import SourceError
+
+if TYPE_CHECKING:
+    from headcount.engines.duckdb.count import DuckDB
+
+# Keys that come at a time: 8 MB of them, enough to make what Python does for each batch small.
+_ROWS_AT_A_TIME = 2**20
+
+CHANGED = "the rows changed while they were read; nothing was released"
+
+
+@contextmanager
+def coded_rows(
+    engine: "DuckDB", rows: Expression, user: str, items: Sequence[str], error_prefix: str
+) -> Iterator[CodedRows]:
+    """Yield rows as codes, of one snapshot; at the end of the block nothing but the items is kept.
+
+    Formal guarantee: a row gives one key, two rows give the same key only if user and item are the
+    same, and no row is left out. So distinct keys are distinct pairs of exact ids.
+
+    Edge cases: rows with NULLs must have been left out by the caller. If files changed while they
+    were read, or a row has no code, that is an error, whatever was read.
+    """
+    before = _stamps(engine.files)
+    with _transaction(engine.backend.con):
+        number = _unused("item_number", [user, *items])
+        things = engine.materialise(_numbered_items(rows, items, number), error_prefix)
+        count = _rows_of(engine, things, error_prefix)
+        divisions = _divisions(engine, rows, user, items, things, number, count, error_prefix)
+        yield CodedRows(things, number, count, divisions)
+    if _stamps(engine.files) != before:
+        raise SourceError(f"{error_prefix}: {CHANGED}")
+
+
+def _numbered_items(rows: Expression, items: Sequence[str], number: str) -> Expression:
+    import ibis
+
+    each = rows.select(*items).distinct()
+    place = ibis.row_number().over(ibis.window(order_by=list(items)))
+    return each.mutate(**{number: place.cast("int64")})
+
+
+def _divisions(
+    engine: "DuckDB",
+    rows: Expression,
+    user: str,
+    items: Sequence[str],
+    things: Expression,
+    number: str,
+    count: int,
+    error_prefix: str,
+) -> Iterator[Division]:
+    user_number = _unused("user_number", [user, *items, number])
+    each = rows.select(user).distinct().mutate(**{user_number: engine.row_numbers()})
+    people = engine.materialise(each, error_prefix)
+    users = _rows_of(engine, people, error_prefix)
+    if not fits(users, count):
+        raise SourceError(f"{error_prefix}: there are more users and items than can be numbered")
+    # Left joins: a row without a code has a key that is NULL, and is not left out unseen.
+    joined = rows.left_join(people, user).left_join(things, list(items))
+    key = (joined[user_number] << bits_for(count)) | joined[number]
+    yield Division(users, _batches(engine, joined.select(key=key), error_prefix))
+    engine.drop(people)
+
+
+def _batches(engine: "DuckDB", keys: Expression, error_prefix: str) -> Iterator[NDArray[np.int64]]:
+    con, select = engine.backend.con, engine.compiled(keys)
+
+    def guarded(action: Any) -> Any:  # noqa: ANN401 (PyArrow has no types)
+        return running(
+            lambda: interruptibly(action, con.interrupt, engine.session.cancel),
+            error_prefix,
+            engine.expected,
+        )
+
+    reader = guarded(lambda: _reader(con.sql(select)))
+    while (batch := guarded(lambda: next(reader, None))) is not None:
+        column = batch.column(0)
+        if column.null_count:
+            raise SourceError(f"{error_prefix}: {CHANGED}")
+        numbers: NDArray[Any] = np.from_dlpack(column)
+        yield numbers
+
+
+def _reader(relation: Any) -> Any:  # noqa: ANN401
+    """Return what runs a query and leaves its rows there until they are asked for."""
+    if hasattr(relation, "to_arrow_reader"):
+        return relation.to_arrow_reader(_ROWS_AT_A_TIME)
+    return relation.fetch_arrow_reader(_ROWS_AT_A_TIME)  # DuckDB before 1.4
+
+
+def _rows_of(engine: "DuckDB", table: Expression, error_prefix: str) -> int:
+    counted = engine.run(table.aggregate(rows=table.count().cast("int64")), error_prefix)
+    return int(counted["rows"].to_pylist()[0])
+
+
+@contextmanager
+def _transaction(con: Any) -> Iterator[None]:  # noqa: ANN401
+    """Let all scans of a database see one state of it; if a user began a transaction, theirs."""
+    import duckdb
+
+    if _in_transaction(con):
+        yield
+        return
+    con.begin()
+    try:
+        yield
+        con.commit()
+    except BaseException:
+        with suppress(duckdb.Error):
+            con.rollback()
+        raise
+
+
+def _in_transaction(con: Any) -> bool:  # noqa: ANN401
+    """Whether a transaction is open; to begin another would end it."""
+    first, second = (con.execute("SELECT txid_current()").fetchall() for _ in range(2))
+    return bool(first == second)  # without one, each query has its own
+
+
+def _stamps(files: Sequence[Path]) -> list[tuple[int, ...]]:
+    """Return what tells whether files are the ones that they were."""
+    found: list[tuple[int, ...]] = []
+    for path in files:
+        try:
+            now = path.stat()
+        except OSError:
+            found.append(())
+            continue
+        found.append((now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
+    return found
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in (column.casefold() for column in taken):
+        name += "_"
+    return name

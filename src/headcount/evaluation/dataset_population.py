@@ -1,0 +1,17 @@
+"""A population in memory, to run what asks one on a dataset in seconds."""
+
+from headcount.engines.cancel import CancelToken
+from headcount.evaluation.dataset import Dataset
+from headcount.views.array_population import ArrayPopulation
+from headcount.views.pair_arrays import Part
+from headcount.views.workers import Workers
+
+
+class DatasetPopulation(ArrayPopulation):
+    """Who has what in a dataset, as `headcount.views.protocol.Population` asks it."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        sizes = dataset.items_per_user
+        part = Part(dataset.items, sizes[sizes > 0])
+        super().__init__([part], dataset.number_of_items, Workers(CancelToken()))
+        self.dataset = dataset

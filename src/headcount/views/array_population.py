@@ -1,0 +1,206 @@
+"""A population held as arrays of distinct pairs: every question is one loop over their parts.
+
+All answers are exact, in whole numbers of 64 bits, and the same as those of
+`headcount.views.engine_population`, number by number.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.views.pair_arrays import Part
+from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
+from headcount.views.workers import Workers
+
+# Whole numbers below this are exact as floats, and so are sums of them that stay below it.
+_EXACT = 2**53
+
+
+class ArrayPopulation:
+    """Who has what, as `headcount.views.protocol.Population` asks it; items are known by codes.
+
+    Attributes:
+        found_items: the codes of the items found, in the order they were found.
+    """
+
+    def __init__(self, parts: Sequence[Part], number_of_items: int, workers: Workers) -> None:
+        self._all = list(parts)
+        self._number_of_items = number_of_items
+        self._workers = workers
+        self._open: list[Part] | None = self._all  # without the items found; None: to be made
+        self._known: list[Part] | None = None  # of the items found, by their places; the same
+        self._counts: Integers | None = None
+        self.found_items: Integers = np.zeros(0, dtype=np.int64)
+
+    @property
+    def number_of_users(self) -> int:
+        """How many users have an item."""
+        return sum(part.sizes.size for part in self._all)
+
+    def counts(self) -> Integers:
+        """Return how many users each item has."""
+        if self._counts is None:
+            self._counts = self._sums(self._all, self._number_of_items, 1, lambda part: part.items)
+        return self._counts
+
+    def sizes(self, at_least: Sequence[int]) -> list[int]:
+        """How many users have at least so many items that are not found yet, for each bound."""
+
+        def of(part: Part) -> NDArray[np.int64]:
+            return part.sizes.size - np.searchsorted(np.sort(part.sizes), at_least)
+
+        return self._total(of, self._open_parts(), len(at_least))
+
+    def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
+        """For items not found yet, the sum of their users' weights, if it is large enough."""
+
+        def given(part: Part) -> tuple[NDArray[Any], Integers]:
+            each = _root(unit**2 // part.sizes.astype(np.int64))
+            each[part.sizes > max_items_per_user] = 0
+            return part.items, np.repeat(each, part.sizes)
+
+        sums = self._sums(self._open_parts(), self._number_of_items, unit, given)
+        codes = np.flatnonzero(sums >= max(1, at_least))
+        return ItemWeights(sums[codes], codes)
+
+    def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
+        """Add items to those found: the ones at these places of an answer of `weights`."""
+        new = weights.items[np.array(places, dtype=np.int64)]
+        if new.size:
+            self.found_items = np.concatenate([self.found_items, new])
+            self._open = self._known = None
+
+    def clipped_sums(self, costs: Integers) -> Integers:
+        """For each found item, the sum of its users' shares."""
+
+        def taken(part: Part) -> tuple[NDArray[Any], Integers]:
+            over = _Over(part, costs)
+            return over.items, np.repeat(GRID - over.shares, over.sizes)
+
+        # All but a few users have whole shares.
+        less = self._sums(self._known_parts(), costs.size, GRID, taken)
+        return np.where(costs > 0, GRID * self.counts()[self.found_items] - less, 0)
+
+    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+        """How many users lose at least so much, for each bound, which is 1 or more."""
+        weights = np.where(costs > 0, weights, 0)
+
+        def of(part: Part) -> NDArray[np.int64]:
+            lost = np.sort(_Over(part, costs).lost(weights))
+            return lost.size - np.searchsorted(lost, at_least)
+
+        return self._total(of, self._known_parts(), len(at_least))
+
+    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+        """Return the sums over users of what they lose, between −m and m of one user."""
+        features = [np.where(costs > 0, feature, 0) for feature in features]
+
+        def of(part: Part) -> NDArray[np.int64]:
+            over = _Over(part, costs)
+            pairs = zip(features, most, strict=True)
+            clipped = [np.clip(over.lost(feature), -m, m).sum() for feature, m in pairs]
+            return np.array(clipped, dtype=np.int64)
+
+        return self._total(of, self._known_parts(), len(most))
+
+    def _open_parts(self) -> list[Part]:
+        """Return the pairs of items that are not found."""
+        if self._open is None:
+            is_open = np.ones(self._number_of_items, dtype=np.bool_)
+            is_open[self.found_items] = False
+            self._open = self._restricted(lambda items: (is_open[items], items))
+        return self._open
+
+    def _known_parts(self) -> list[Part]:
+        """Return the pairs of found items, each by its place among those found."""
+        if self._known is None:
+            self._open = None  # nobody asks for it once items are counted; memory is worth more
+            place = np.full(self._number_of_items, -1, dtype=np.int32)
+            place[self.found_items] = np.arange(self.found_items.size, dtype=np.int32)
+
+            def known(items: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+                places = place[items]
+                return places >= 0, places
+
+            self._known = self._restricted(known)
+        return self._known
+
+    def _restricted(
+        self, choose: Callable[[NDArray[Any]], tuple[NDArray[np.bool_], NDArray[Any]]]
+    ) -> list[Part]:
+        made = self._workers.each(lambda part: part.where(*choose(part.items)), self._all)
+        return [part for part in made if part.sizes.size]
+
+    def _total(
+        self, of: Callable[[Part], NDArray[np.int64]], parts: Sequence[Part], number: int
+    ) -> list[int]:
+        """Return the sum of a few numbers of each part."""
+        total = np.zeros(number, dtype=np.int64)
+        for each in self._workers.each(of, parts):
+            total += each
+        return total.tolist()
+
+    def _sums(
+        self,
+        parts: Sequence[Part],
+        number: int,
+        largest: int,
+        of: Callable[[Part], Any],
+    ) -> Integers:
+        """Return sums by item; ``of`` gives items and their values, none above ``largest``.
+
+        Without values they are counts.
+        """
+        total, lock = np.zeros(number, dtype=np.int64), threading.Lock()
+
+        def add(part: Part) -> None:
+            given = of(part)
+            items, values = given if isinstance(given, tuple) else (given, None)
+            if items.size < number or items.size * largest >= _EXACT:
+                with lock:
+                    np.add.at(total, items, 1 if values is None else values)
+                return
+            weights = None if values is None else values.astype(np.float64)
+            sums = np.bincount(items, weights, number)
+            with lock:
+                np.add(total, sums, out=total, casting="unsafe")
+
+        self._workers.all(add, parts)
+        return total
+
+
+class _Over:
+    """The users of a part whose items cost more than a ration: whoever else has a whole share.
+
+    A user whose costs are at most RATION has the share GRID, by its definition, and loses nothing.
+
+    Attributes:
+        sizes: how many items each has.
+        shares: the share of each, below GRID.
+        items: the items of all of them, in their order.
+    """
+
+    def __init__(self, part: Part, costs: Integers) -> None:
+        starts = part.starts
+        spent = np.add.reduceat(costs[part.items], starts) if starts.size else starts
+        over = np.flatnonzero(spent > RATION)
+        self.shares = np.minimum(_root(GRID**2 * RATION // spent[over]), GRID)
+        self.sizes = part.sizes[over].astype(np.int64)
+        self._begin = np.cumsum(self.sizes) - self.sizes
+        places = np.repeat(starts[over] - self._begin, self.sizes)
+        self.items = part.items[places + np.arange(places.size)]
+
+    def lost(self, values: Integers) -> Integers:
+        """Return what each of them loses of some values of items."""
+        if not self.sizes.size:
+            return self.sizes
+        return (GRID - self.shares) * np.add.reduceat(values[self.items], self._begin)
+
+
+def _root(numbers: Integers) -> Integers:
+    """Return whole square roots: a float's, and one less where that is too large."""
+    roots = np.sqrt(numbers.astype(np.float64)).astype(np.int64)
+    return roots - (roots * roots > numbers)

@@ -1,0 +1,105 @@
+"""Distinct pairs of users and items as arrays, made of keys that come in any order.
+
+Keys are dealt out by the high bits of the user, so that a part holds whole users and is small
+enough to be sorted in one go. What is kept of a part is the item of each pair, in the order of the
+users, and how many pairs each user has.
+"""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.engines.codes import CodedRows, Division, bits_for
+from headcount.views.workers import Workers
+
+# Parts make the threads' work even and a sort fit the processor's cache; each costs a pass over all
+# items in every pass over pairs.
+_FEWEST_BITS, _USUAL_BITS, _MOST_BITS = 3, 6, 8
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The pairs of some users.
+
+    Attributes:
+        items: the item of each pair; those of one user lie together.
+        sizes: how many pairs each user has: at least one.
+    """
+
+    items: NDArray[Any]
+    sizes: NDArray[Any]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the pairs of each user begin."""
+        starts: NDArray[np.int64] = np.cumsum(self.sizes, dtype=np.int64) - self.sizes
+        return starts
+
+    def where(self, keep: NDArray[np.bool_], values: NDArray[Any]) -> "Part":
+        """Return some of the pairs, with other items; users without any of them fall away."""
+        if not self.sizes.size:
+            return self
+        sizes = np.add.reduceat(keep, self.starts, dtype=self.sizes.dtype)
+        return Part(values[keep], sizes[sizes > 0])
+
+
+def gathered(coded: CodedRows, workers: Workers) -> list[Part]:
+    """Return the distinct pairs of coded rows.
+
+    Formal guarantee: each pair of a user and an item that a row has is there exactly once, and all
+    pairs of a user are in one part, side by side.
+    """
+    parts = []
+    for division in coded.divisions:
+        dealt = _Deal(division, coded.number_of_items)
+        workers.all(dealt.put, division.keys)
+        parts += [part for part in workers.each(dealt.part, range(dealt.parts)) if part.items.size]
+    return parts
+
+
+class _Deal:
+    """Keys of a division, dealt out to parts."""
+
+    def __init__(self, division: Division, items: int) -> None:
+        user_bits, self._item_bits = bits_for(division.users), bits_for(items)
+        # Keys of 32 bits sort twice as fast, if there need not be too many parts for it.
+        bits = max(user_bits + self._item_bits - 32, _FEWEST_BITS)
+        bits = min(user_bits, bits if bits <= _MOST_BITS else _USUAL_BITS)
+        self.parts = 2**bits
+        self._local_bits = user_bits - bits + self._item_bits
+        self._key: type[Any] = np.uint32 if self._local_bits <= 32 else np.uint64
+        self._code: type[Any] = np.int32 if self._item_bits < 32 else np.int64
+        self._chunks: list[list[NDArray[Any]]] = [[] for _ in range(self.parts)]
+        self._lock = threading.Lock()
+
+    def put(self, keys: NDArray[np.int64]) -> None:
+        """Deal out some keys."""
+        places = (keys >> self._local_bits).astype(np.uint8)
+        local = (keys & (2**self._local_bits - 1)).astype(self._key)
+        local = local[np.argsort(places, kind="stable")]  # by counting: they are bytes
+        ends = np.cumsum(np.bincount(places, minlength=self.parts)).tolist()
+        with self._lock:
+            for chunks, start, end in zip(self._chunks, [0, *ends], ends, strict=False):
+                if start < end:
+                    chunks.append(local[start:end])
+
+    def part(self, place: int) -> Part:
+        """Return the pairs of a part, each once, and let go of its keys."""
+        chunks, self._chunks[place] = self._chunks[place], []
+        keys = np.concatenate(chunks) if chunks else np.zeros(0, self._key)
+        del chunks
+        keys.sort()
+        keys = keys[_begins(keys)]
+        items = (keys & self._key(2**self._item_bits - 1)).astype(self._code)
+        begins = np.flatnonzero(_begins(keys >> self._key(self._item_bits)))
+        return Part(items, np.diff(begins, append=keys.size).astype(self._code))
+
+
+def _begins(rising: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each number is another than the one before it."""
+    begins = np.ones(rising.size, dtype=np.bool_)
+    np.not_equal(rising[1:], rising[:-1], out=begins[1:])
+    return begins

@@ -1,0 +1,57 @@
+"""Threads that do the same to many arrays, and that Ctrl-C and a token end soon."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from headcount.engines.cancel import CancelToken
+
+_Thing = TypeVar("_Thing")
+_Result = TypeVar("_Result")
+
+
+class Workers:
+    """As many threads as there are processors: NumPy lets them run at the same time."""
+
+    def __init__(self, cancel: CancelToken) -> None:
+        self._cancel = cancel
+        self._threads = _processors()
+
+    def each(self, do: Callable[[_Thing], _Result], things: Iterable[_Thing]) -> Iterator[_Result]:
+        """Do something to each of some things, and yield the results in the same order.
+
+        Few things are taken ahead of the results, so that not all need be there at a time. An end
+        from outside waits for those that are being worked on, which should take less than a second
+        each, and for no other.
+        """
+        with ThreadPoolExecutor(self._threads) as pool:
+            begun: deque[Future[_Result]] = deque()
+            try:
+                for thing in things:
+                    begun.append(pool.submit(do, thing))
+                    if len(begun) > 2 * self._threads:
+                        yield self._finished(begun.popleft())
+                while begun:
+                    yield self._finished(begun.popleft())
+            finally:
+                for future in begun:
+                    future.cancel()
+
+    def all(self, do: Callable[[_Thing], object], things: Iterable[_Thing]) -> None:
+        """Do something to each of some things."""
+        for _ in self.each(do, things):
+            pass
+
+    def _finished(self, future: "Future[_Result]") -> _Result:
+        self._cancel.wait_for(future)
+        self._cancel.check()
+        return future.result()
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,170 @@
+"""Pairs in arrays: each once, whatever codes they have, and every question answered exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headcount.engines import CancelToken
+from headcount.engines.codes import CodedRows, Division, bits_for, fits
+from headcount.errors import CancelledError
+from headcount.views import array_population
+from headcount.views.array_population import ArrayPopulation
+from headcount.views.pair_arrays import Part, gathered
+from headcount.views.protocol import GRID, RATION
+from headcount.views.workers import Workers
+from tests.privacy.population import PlainPopulation, by_item
+
+
+def coded(divisions, users, items, batch=7):
+    """Return rows, given as pairs of codes for each division, as an engine gives them."""
+
+    def keys(rows):
+        for start in range(0, len(rows), batch):
+            some = rows[start : start + batch]
+            yield np.array([user << bits_for(items) | item for user, item in some], dtype=np.int64)
+
+    return CodedRows(None, "n", items, iter([Division(users, keys(rows)) for rows in divisions]))
+
+
+def workers(cancel=None):
+    return Workers(cancel or CancelToken())
+
+
+def pairs_of(parts):
+    """Return the items of each user, sorted: users have no codes any more."""
+    found = []
+    for part in parts:
+        assert part.sizes.min() > 0
+        assert part.sizes.sum() == part.items.size
+        found += [tuple(each.tolist()) for each in np.split(part.items, part.starts[1:])]
+    return sorted(found)
+
+
+# How many users and items codes may be of: within 32 bits, beyond them, and with items beyond.
+SPANS = [(1, 1), (5, 1), (1, 9), (300, 40), (2**20, 2**18), (2**31, 2**30), (4, 2**34), (9, 2**32)]
+
+
+@pytest.mark.parametrize(("users", "items"), SPANS)
+def test_every_pair_is_there_once(users, items):
+    rng = np.random.default_rng(1)
+    some = [int(n) for n in rng.integers(0, users, 40)] + [0, users - 1]
+    what = [int(n) for n in rng.integers(0, items, 30)] + [0, items - 1]
+    chosen = rng.integers(0, [len(some), len(what)], (600, 2))
+    divisions = [[(some[u], what[i]) for u, i in part] for part in (chosen[:400], chosen[400:])]
+    true = []
+    for rows in divisions:  # the same code is another user in another division
+        of_user = {}
+        for user, item in rows:
+            of_user.setdefault(user, set()).add(item)
+        true += [tuple(sorted(mine)) for mine in of_user.values()]
+    assert pairs_of(gathered(coded(divisions, users, items), workers())) == sorted(true)
+
+
+def test_no_rows_give_no_parts():
+    assert gathered(coded([[]], 0, 0), workers()) == []
+
+
+def test_codes_that_no_key_holds_are_known():
+    assert fits(2**32, 2**31)
+    assert not fits(2**33, 2**31)
+
+
+def population(pairs, items=10):
+    parts = gathered(coded([pairs], 1 + max(user for user, _ in pairs), items), workers())
+    return ArrayPopulation(parts, items, workers())
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1, max_size=60),
+    costs=st.lists(st.integers(0, RATION), min_size=10, max_size=10),
+    most=st.integers(1, 5 * GRID),
+    items=st.sampled_from([10, 10_000]),  # few: sums by counting; many: one by one
+    exact=st.sampled_from([2**53, 1]),  # and the same where floats would not hold the sums
+    data=st.data(),
+)
+def test_arrays_answer_like_plain_python(pairs, costs, most, items, exact, data):
+    plain = PlainPopulation(pairs)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(array_population, "_EXACT", exact)
+        arrays = population(pairs, items)
+        assert arrays.number_of_users == len(plain.items_of)
+        for _ in range(2):
+            assert arrays.sizes([1, 2, 5]) == plain.sizes([1, 2, 5])
+            weights, expected = (each.weights(2**14, 6, 2**13) for each in (arrays, plain))
+            names = weights.items.tolist()
+            assert names == sorted(names)
+            assert dict(zip(names, weights.values.tolist(), strict=True)) == by_item(expected)
+            chosen = data.draw(st.permutations(names)) if names else []
+            chosen = chosen[: data.draw(st.integers(0, len(names)))]
+            arrays.found(weights, [names.index(name) for name in chosen])
+            plain.found(expected, [expected.items.index(name) for name in chosen])
+        assert arrays.found_items.tolist() == plain.names
+        costs = np.array(costs[: len(plain.names)], dtype=np.int64)
+        features = [np.arange(costs.size) % 2, 3 - np.arange(costs.size)]
+        assert arrays.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
+        asked = costs, features, [most, 2 * most]
+        assert arrays.lost(*asked) == plain.lost(*asked)
+        asked = costs, features[0], [1, 2, 100, GRID]
+        assert arrays.losers(*asked) == plain.losers(*asked)
+        assert arrays.sizes([1, 2, 5]) == plain.sizes([1, 2, 5])  # also after items were counted
+
+
+@pytest.mark.parametrize("over", [0, 1, 2**20, 2**61])
+def test_a_user_at_the_edge_of_a_ration(over):
+    """Costs that floats would not add up: one more than the ration is one more."""
+    pairs = [(0, item) for item in range(4)] + [(1, 0)]
+    costs = np.array([RATION // 2, RATION // 2 - 1, 1, over])
+    arrays, plain = population(pairs), PlainPopulation(pairs)
+    for each in (arrays, plain):
+        weights = each.weights(2**14, 9, 1)
+        each.found(weights, range(4))
+    assert arrays.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
+    ones = np.ones(4, dtype=np.int64)
+    assert arrays.lost(costs, [ones], [10**6]) == plain.lost(costs, [ones], [10**6])
+    assert (arrays.losers(costs, ones, [1]) == [1]) == (over > 0)
+
+
+def test_bounds_make_a_difference_and_are_those_of_plain_python():
+    """Of users with 7 items nothing counts, and of one user no more than so much is lost."""
+    pairs = [(u, i) for u in range(60) for i in range(1 + u % 7)]
+    costs = np.array([2**50, 2**51, 2**51, 2**40])
+    features = [np.array([0, 1, 1, 0]), np.array([1, 0, -2, -3])]
+    for most_items, most in [(6, [900, 40]), (100, [10**9] * 2)]:
+        arrays, plain = population(pairs), PlainPopulation(pairs)
+        weights, expected = (each.weights(2**14, most_items, 1) for each in (arrays, plain))
+        assert weights.values.tolist() == expected.values.tolist()
+        arrays.found(weights, range(4))
+        plain.found(expected, range(4))
+        assert arrays.lost(costs, features, most) == plain.lost(costs, features, most)
+
+
+def test_counts_are_those_of_all_users():
+    assert population([(0, 3), (1, 3), (1, 3), (2, 0)]).counts().tolist() == [1, 0, 0, 2] + [0] * 6
+
+
+@pytest.mark.parametrize("keep", [[True, False, False], [False] * 3, [True] * 3])
+def test_users_without_pairs_fall_away(keep):
+    part = Part(np.array([4, 5, 6]), np.array([2, 1]))
+    kept = part.where(np.array(keep), part.items)
+    assert kept.items.tolist() == [n for n, kept in zip([4, 5, 6], keep, strict=True) if kept]
+    assert kept.sizes.tolist() == [n for n in (sum(keep[:2]), keep[2]) if n]
+
+
+def test_a_token_ends_what_threads_do():
+    token, begun = CancelToken(), []
+
+    def work(number):
+        begun.append(number)
+        token.cancel()
+
+    with pytest.raises(CancelledError):
+        workers(token).all(work, range(10**9))
+    assert len(begun) < 100
+
+
+def test_results_are_in_order_and_errors_are_raised():
+    assert list(workers().each(lambda n: n * n, range(50))) == [n * n for n in range(50)]
+    with pytest.raises(ZeroDivisionError):
+        workers().all(lambda n: 1 // n, range(50))
