@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import headcount
 from headcount.engines import Session
+from headcount.engines.duckdb import codes
 from headcount.engines.duckdb.count import DuckDB
 from headcount.errors import SourceError
 from headcount.inputs import Request, open_source
@@ -143,6 +144,40 @@ def test_with_a_seed_the_same_is_released(method, monkeypatch):
     assert fast.table.num_rows > 5
     assert fast.table.equals(slow.table)
     assert fast.settings == slow.settings
+
+
+def uneven(rows=400):
+    rng = np.random.default_rng(3)
+    items = (60 * rng.random(rows) ** 3).astype(np.int64)
+    return pa.table({"who": [f"u{n}" for n in rng.integers(0, 90, rows)], "what": items})
+
+
+@pytest.mark.parametrize("at_a_time", [1, 7, 40])
+def test_users_in_divisions_are_the_same_users(at_a_time, monkeypatch, tmp_path):
+    pq.write_table(uneven(), tmp_path / "e.parquet")
+    whole = both(tmp_path / "e.parquet")
+    monkeypatch.setattr(codes, "_SMALL_FILES", 0)
+    monkeypatch.setattr(codes, "_USERS_AT_A_TIME", at_a_time)
+    with Session() as session:
+        events = open_source(session, tmp_path / "e.parquet", Request())
+        assert answers(CodedPopulation(events, "who", ["what"])) == whole
+
+
+def test_arrays_in_files_answer_the_same(monkeypatch):
+    whole = both(uneven())
+    monkeypatch.setattr(coded_population, "_SHARE", 2**60)
+    with Session() as session:
+        population = CodedPopulation(open_source(session, uneven(), Request()), "who", ["what"])
+        assert list(session.folder.glob("array-*"))
+        assert answers(population) == whole
+    assert not session.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1KB", 1000), ("1.5 GiB", 3 * 2**29), ("2mb", 2 * 10**6), ("1TB", 10**12)]
+)
+def test_memory_in_bytes(text, size):
+    assert Session(text).memory_bytes == size
 
 
 def test_duckdb_gives_codes_and_others_do_not():

@@ -1,5 +1,8 @@
 """Pairs in arrays: each once, whatever codes they have, and every question answered exactly."""
 
+import math
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +15,7 @@ from headcount.views import array_population
 from headcount.views.array_population import ArrayPopulation
 from headcount.views.pair_arrays import Part, gathered
 from headcount.views.protocol import GRID, RATION
+from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 from tests.privacy.population import PlainPopulation, by_item
 
@@ -31,6 +35,10 @@ def workers(cancel=None):
     return Workers(cancel or CancelToken())
 
 
+def in_memory():
+    return Shelf(Path(), math.inf)
+
+
 def pairs_of(parts):
     """Return the items of each user, sorted: users have no codes any more."""
     found = []
@@ -46,7 +54,8 @@ SPANS = [(1, 1), (5, 1), (1, 9), (300, 40), (2**20, 2**18), (2**31, 2**30), (4, 
 
 
 @pytest.mark.parametrize(("users", "items"), SPANS)
-def test_every_pair_is_there_once(users, items):
+@pytest.mark.parametrize("most_bytes", [math.inf, 1000, 0])
+def test_every_pair_is_there_once(users, items, most_bytes, tmp_path):
     rng = np.random.default_rng(1)
     some = [int(n) for n in rng.integers(0, users, 40)] + [0, users - 1]
     what = [int(n) for n in rng.integers(0, items, 30)] + [0, items - 1]
@@ -58,11 +67,17 @@ def test_every_pair_is_there_once(users, items):
         for user, item in rows:
             of_user.setdefault(user, set()).add(item)
         true += [tuple(sorted(mine)) for mine in of_user.values()]
-    assert pairs_of(gathered(coded(divisions, users, items), workers())) == sorted(true)
+    parts = gathered(coded(divisions, users, items), workers(), Shelf(tmp_path, most_bytes))
+    assert pairs_of(parts) == sorted(true)
+    mapped = {part.items.filename for part in parts if isinstance(part.items, np.memmap)}
+    assert bool(mapped) <= (most_bytes < math.inf)
+    assert bool(mapped) or most_bytes > 0
+    assert mapped <= set(tmp_path.iterdir())  # and keys are there no longer
+    assert len(list(tmp_path.iterdir())) <= 2 * len(parts)
 
 
 def test_no_rows_give_no_parts():
-    assert gathered(coded([[]], 0, 0), workers()) == []
+    assert gathered(coded([[]], 0, 0), workers(), in_memory()) == []
 
 
 def test_codes_that_no_key_holds_are_known():
@@ -71,8 +86,9 @@ def test_codes_that_no_key_holds_are_known():
 
 
 def population(pairs, items=10):
-    parts = gathered(coded([pairs], 1 + max(user for user, _ in pairs), items), workers())
-    return ArrayPopulation(parts, items, workers())
+    rows = coded([pairs], 1 + max(user for user, _ in pairs), items)
+    shelf = in_memory()
+    return ArrayPopulation(gathered(rows, workers(), shelf), items, workers(), shelf)
 
 
 @settings(max_examples=200, deadline=None)

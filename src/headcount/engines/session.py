@@ -68,10 +68,14 @@ class Session:
     """
 
     def __init__(self, memory: str = DEFAULT_MEMORY, cancel: CancelToken | None = None) -> None:
-        size = re.fullmatch(r"(?ai)(\d+(?:\.\d+)?) ?[KMGT]i?B", str(memory))
+        size = re.fullmatch(r"(?ai)(\d+(?:\.\d+)?) ?([KMGT])(i?)B", str(memory))
         if size is None or not float(size[1]) > 0:
             raise SettingsError(f"memory must look like 3GB or 512MB, got {memory!r}")
         self.memory = memory
+        #: The same, in bytes.
+        self.memory_bytes = int(
+            float(size[1]) * (1024 if size[3] else 1000) ** (1 + "KMGT".index(size[2].upper()))
+        )
         #: What ends it from another thread.
         self.cancel = cancel or CancelToken()
         #: A folder for temporary files.

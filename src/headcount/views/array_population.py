@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from headcount.views.pair_arrays import Part
 from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
+from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 
 # Whole numbers below this are exact as floats, and so are sums of them that stay below it.
@@ -26,8 +27,11 @@ class ArrayPopulation:
         found_items: the codes of the items found, in the order they were found.
     """
 
-    def __init__(self, parts: Sequence[Part], number_of_items: int, workers: Workers) -> None:
+    def __init__(
+        self, parts: Sequence[Part], number_of_items: int, workers: Workers, shelf: Shelf
+    ) -> None:
         self._all = list(parts)
+        self._shelf = shelf
         self._number_of_items = number_of_items
         self._workers = workers
         self._open: list[Part] | None = self._all  # without the items found; None: to be made
@@ -131,8 +135,10 @@ class ArrayPopulation:
     def _restricted(
         self, choose: Callable[[NDArray[Any]], tuple[NDArray[np.bool_], NDArray[Any]]]
     ) -> list[Part]:
-        made = self._workers.each(lambda part: part.where(*choose(part.items)), self._all)
-        return [part for part in made if part.sizes.size]
+        def chosen(part: Part) -> Part:
+            return part.where(*choose(part.items)).kept(self._shelf)
+
+        return [part for part in self._workers.each(chosen, self._all) if part.sizes.size]
 
     def _total(
         self, of: Callable[[Part], NDArray[np.int64]], parts: Sequence[Part], number: int

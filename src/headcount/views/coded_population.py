@@ -12,11 +12,14 @@ from headcount.views.array_population import ArrayPopulation
 from headcount.views.histogram import TopCounts, as_items, exact_pairs, unused_name
 from headcount.views.pair_arrays import gathered
 from headcount.views.protocol import Integers
+from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# The part of the memory that keys, and then arrays, may take beside what the engine takes.
+_SHARE = 3
 _ERROR_PREFIX = "the events cannot be read"
 
 
@@ -33,13 +36,15 @@ class CodedPopulation(ArrayPopulation):
         person, rows = exact_pairs(events, user, items, engine.canonical_key)
         if not events.repeatable:
             rows = engine.materialise(rows, _ERROR_PREFIX)
-        workers = Workers(engine.session.cancel)
+        session = engine.session
+        workers = Workers(session.cancel)
+        shelf = Shelf(session.folder, session.memory_bytes // _SHARE)
         with engine.coded_rows(rows, person, items, _ERROR_PREFIX) as coded:
-            parts = running(lambda: gathered(coded, workers), _ERROR_PREFIX, engine.expected)
+            parts = running(lambda: gathered(coded, workers, shelf), _ERROR_PREFIX, engine.expected)
         if not events.repeatable:
             engine.drop(rows)
         self._items, self._number = coded.items, coded.number
-        super().__init__(parts, coded.number_of_items, workers)
+        super().__init__(parts, coded.number_of_items, workers, shelf)
 
     def highest_counts(self, limit: int) -> TopCounts:
         """Return the highest ``limit`` counts of distinct users, of the same snapshot."""

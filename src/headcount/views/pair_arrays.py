@@ -1,18 +1,21 @@
 """Distinct pairs of users and items as arrays, made of keys that come in any order.
 
 Keys are dealt out by the high bits of the user, so that a part holds whole users and is small
-enough to be sorted in one go. What is kept of a part is the item of each pair, in the order of the
+enough to be sorted in one go; where there are too many keys for the memory, they go to a file for
+each part first. What is kept of a part is the item of each pair, in the order of the
 users, and how many pairs each user has.
 """
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.engines.codes import CodedRows, Division, bits_for
+from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 
 # Parts make the threads' work even and a sort fit the processor's cache; each costs a pass over all
@@ -38,6 +41,10 @@ class Part:
         starts: NDArray[np.int64] = np.cumsum(self.sizes, dtype=np.int64) - self.sizes
         return starts
 
+    def kept(self, shelf: Shelf) -> "Part":
+        """Return the same on a shelf."""
+        return Part(shelf.keep(self.items), shelf.keep(self.sizes))
+
     def where(self, keep: NDArray[np.bool_], values: NDArray[Any]) -> "Part":
         """Return some of the pairs, with other items; users without any of them fall away."""
         if not self.sizes.size:
@@ -46,7 +53,7 @@ class Part:
         return Part(values[keep], sizes[sizes > 0])
 
 
-def gathered(coded: CodedRows, workers: Workers) -> list[Part]:
+def gathered(coded: CodedRows, workers: Workers, shelf: Shelf) -> list[Part]:
     """Return the distinct pairs of coded rows.
 
     Formal guarantee: each pair of a user and an item that a row has is there exactly once, and all
@@ -54,7 +61,7 @@ def gathered(coded: CodedRows, workers: Workers) -> list[Part]:
     """
     parts = []
     for division in coded.divisions:
-        dealt = _Deal(division, coded.number_of_items)
+        dealt = _Deal(division, coded.number_of_items, shelf)
         workers.all(dealt.put, division.keys)
         parts += [part for part in workers.each(dealt.part, range(dealt.parts)) if part.items.size]
     return parts
@@ -63,7 +70,7 @@ def gathered(coded: CodedRows, workers: Workers) -> list[Part]:
 class _Deal:
     """Keys of a division, dealt out to parts."""
 
-    def __init__(self, division: Division, items: int) -> None:
+    def __init__(self, division: Division, items: int, shelf: Shelf) -> None:
         user_bits, self._item_bits = bits_for(division.users), bits_for(items)
         # Keys of 32 bits sort twice as fast, if there need not be too many parts for it.
         bits = max(user_bits + self._item_bits - 32, _FEWEST_BITS)
@@ -73,6 +80,8 @@ class _Deal:
         self._key: type[Any] = np.uint32 if self._local_bits <= 32 else np.uint64
         self._code: type[Any] = np.int32 if self._item_bits < 32 else np.int64
         self._chunks: list[list[NDArray[Any]]] = [[] for _ in range(self.parts)]
+        self._files: list[Path | None] = [None] * self.parts
+        self._shelf, self._held = shelf, 0
         self._lock = threading.Lock()
 
     def put(self, keys: NDArray[np.int64]) -> None:
@@ -85,17 +94,39 @@ class _Deal:
             for chunks, start, end in zip(self._chunks, [0, *ends], ends, strict=False):
                 if start < end:
                     chunks.append(local[start:end])
+            self._held += local.nbytes
+            if self._held > self._shelf.most_bytes:
+                self._write()
+
+    def _write(self) -> None:
+        """Write all keys that are held to the files of their parts."""
+        for place, chunks in enumerate(self._chunks):
+            if chunks:
+                path = self._files[place] = self._files[place] or self._shelf.file()
+                with path.open("ab") as file:
+                    for chunk in chunks:
+                        file.write(chunk.data)
+                chunks.clear()
+        self._held = 0
 
     def part(self, place: int) -> Part:
         """Return the pairs of a part, each once, and let go of its keys."""
-        chunks, self._chunks[place] = self._chunks[place], []
-        keys = np.concatenate(chunks) if chunks else np.zeros(0, self._key)
-        del chunks
+        keys = self._taken(place)
         keys.sort()
         keys = keys[_begins(keys)]
         items = (keys & self._key(2**self._item_bits - 1)).astype(self._code)
         begins = np.flatnonzero(_begins(keys >> self._key(self._item_bits)))
-        return Part(items, np.diff(begins, append=keys.size).astype(self._code))
+        sizes = np.diff(begins, append=keys.size).astype(self._code)
+        return Part(items, sizes).kept(self._shelf)
+
+    def _taken(self, place: int) -> NDArray[Any]:
+        """Return the keys of a part, and keep none of them."""
+        chunks, self._chunks[place] = self._chunks[place], []
+        path = self._files[place]
+        if path is not None:
+            chunks.append(np.fromfile(path, self._key))
+            path.unlink()
+        return np.concatenate(chunks) if chunks else np.zeros(0, self._key)
 
 
 def _begins(rising: NDArray[Any]) -> NDArray[np.bool_]:

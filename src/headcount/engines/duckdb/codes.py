@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 # Keys that come at a time: 8 MB of them, enough to make what Python does for each batch small.
 _ROWS_AT_A_TIME = 2**20
 
+# More users than this are numbered in divisions: a table of all of them would take more memory than
+# there may be.
+_USERS_AT_A_TIME = 20_000_000
+# Files smaller than this have fewer users, or users with short numbers for ids.
+_SMALL_FILES = 2**27
+
 CHANGED = "the rows changed while they were read; nothing was released"
 
 
@@ -69,16 +75,34 @@ def _divisions(
     error_prefix: str,
 ) -> Iterator[Division]:
     user_number = _unused("user_number", [user, *items, number])
-    each = rows.select(user).distinct().mutate(**{user_number: engine.row_numbers()})
-    people = engine.materialise(each, error_prefix)
-    users = _rows_of(engine, people, error_prefix)
-    if not fits(users, count):
-        raise SourceError(f"{error_prefix}: there are more users and items than can be numbered")
-    # Left joins: a row without a code has a key that is NULL, and is not left out unseen.
-    joined = rows.left_join(people, user).left_join(things, list(items))
-    key = (joined[user_number] << bits_for(count)) | joined[number]
-    yield Division(users, _batches(engine, joined.select(key=key), error_prefix))
-    engine.drop(people)
+    parts = _how_many(engine, rows, user, error_prefix)
+    for part in range(parts):
+        some = rows if parts == 1 else rows.filter(_division_of(engine, rows[user], parts) == part)
+        each = some.select(user).distinct().mutate(**{user_number: engine.row_numbers()})
+        people = engine.materialise(each, error_prefix)
+        users = _rows_of(engine, people, error_prefix)
+        if not fits(users, count):
+            raise SourceError(f"{error_prefix}: there are too many users and items to number")
+        # Left joins: a row without a code has a key that is NULL, and is not left out unseen.
+        joined = some.left_join(people, user).left_join(things, list(items))
+        key = (joined[user_number] << bits_for(count)) | joined[number]
+        yield Division(users, _batches(engine, joined.select(key=key), error_prefix))
+        engine.drop(people)
+
+
+def _division_of(engine: "DuckDB", user: Expression, parts: int) -> Expression:
+    import ibis
+
+    return engine.hashed(user) % ibis.literal(parts, type="uint64")
+
+
+def _how_many(engine: "DuckDB", rows: Expression, user: str, error_prefix: str) -> int:
+    """Return how many divisions to make. It changes how long it takes, and no answer."""
+    if engine.files and sum(stamp[2] for stamp in _stamps(engine.files) if stamp) < _SMALL_FILES:
+        return 1
+    about = rows.aggregate(users=rows[user].approx_nunique().cast("int64"))
+    users = int(engine.run(about, error_prefix)["users"].to_pylist()[0])
+    return max(1, -(-users // _USERS_AT_A_TIME))
 
 
 def _batches(engine: "DuckDB", keys: Expression, error_prefix: str) -> Iterator[NDArray[np.int64]]:

@@ -120,10 +120,11 @@ class DuckDB(Engine):
 
     def user_key(self, user: Expression) -> Expression:
         """Return DuckDB's own 64-bit hash of an id."""
-        import ibis
+        return user if user.type().is_integer() else self.hashed(user)
 
-        if user.type().is_integer():
-            return user
+    def hashed(self, user: Expression) -> Expression:
+        """Return DuckDB's own 64-bit hash of a value."""
+        import ibis
 
         @ibis.udf.scalar.builtin(signature=((user.type(),), "uint64"))
         def hash(value):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
