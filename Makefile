@@ -11,7 +11,7 @@ OLDEST := tests/privacy tests/engines tests/inputs tests/test_dependencies.py
 # 2026-11-17 without PostgreSQL and Spark. One that grows slower leaves tests/fast.txt.
 FAST = $(shell cat tests/fast.txt) -k "not postgres and not spark"
 
-.PHONY: check docs demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
+.PHONY: check docs charts demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
 	docs-serve yield install clean
 
 demo: .venv/installed
@@ -41,6 +41,10 @@ docs: .venv/installed-dev
 
 docs-serve: .venv/installed-dev
 	PYTHONPATH=. $(BIN)/mkdocs serve
+
+# The charts of README and docs: what they show is measured again, which takes a minute.
+charts: .venv/installed-dev
+	PYTHONPATH=. $(BIN)/python -m website.charts
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from website import charts
 
 import headcount
 from tests.markdown import PAGES, ROOT
@@ -57,3 +58,20 @@ def test_the_python_pages_are_generated_and_proofs_are_there(site):
     assert "max_items_per_user" in text  # a parameter, with what its docstring says
     assert (site / "proofs" / "vetting.html").is_file()
     assert "data-md-color-scheme=slate" in (site / "index.html").read_text().replace('"', "")
+
+
+@pytest.mark.parametrize("name", charts.CHARTS)
+def test_a_chart_is_drawn_from_its_table(name):
+    _, known_by = charts.table_of(name)
+    drawn = (charts.IMAGES / f"{name}.svg").read_text(encoding="utf-8")
+    assert f"drawn from {known_by}" in drawn, "run: python -m website.charts --draw"
+    assert "<script" not in drawn and "http" not in re.sub(r'(xmlns\S*|"http\S*")', "", drawn)
+
+
+def test_readme_says_what_the_charts_show():
+    rows, _ = charts.table_of("accurate")
+    shown = {
+        row["method"]: int(row["accurate"]) for row in rows if row["data"] == "the demo, ρ = 1"
+    }
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{shown['auto']:,} with headcount's default and {shown['pcr-paper']:,}" in text

@@ -3,8 +3,9 @@
     python -m website.charts            # measure again (two minutes), then draw
     python -m website.charts --draw     # draw what was measured
 
-What is measured is kept beside the charts, as CSV, and each chart carries the hash of the table that it
-is drawn from: a test compares them. All data is made up and seeded; nothing here is a release.
+What is measured is kept beside the charts, as CSV, and each chart carries the hash of the table
+that it is drawn from: a test compares them. All data is made up and seeded; nothing here is a
+release.
 """
 
 import argparse
@@ -53,6 +54,7 @@ def measure_demo() -> Iterator[dict[str, object]]:
 def measure_accurate() -> Iterator[dict[str, object]]:
     """Yield how many accurate counts the paper's settings and the default release."""
     from experiments.shapes import SHAPES
+
     from headcount.demo import made_up_events
     from headcount.evaluation.dataset import read_dataset
     from headcount.evaluation.methods import Target
@@ -87,12 +89,13 @@ def draw_demo(axes: "Axes", rows: Table) -> None:
     counts = np.array([int(row["count"]) for row in rows])
     low = counts - np.array([int(row["lower"]) for row in rows])
     high = np.array([int(row["upper"]) for row in rows]) - counts
-    axes.errorbar(place, counts, [low, high], fmt="o", color=AUTO, markersize=4, capsize=2,
+    axes.errorbar(place, counts, [low, high], fmt="o", color=AUTO, markersize=3, linewidth=2,
                   label="released, with its 95 % interval")  # fmt: skip
     truth = [int(row["true"]) for row in rows]
-    axes.scatter(place, truth, marker="x", s=28, color=TRUTH, zorder=3, label="true count")
+    axes.scatter(place, truth, marker="_", s=130, color=TRUTH, zorder=3, label="true count")
     axes.set_yscale("log")
-    axes.set_yticks([1000, 3000, 10_000, 30_000], ["1,000", "3,000", "10,000", "30,000"])
+    axes.set_yticks([3000, 10_000, 30_000], ["3,000", "10,000", "30,000"])
+    axes.set_ylim(2400, 34_000)
     axes.minorticks_off()
     axes.set_xticks(place, [row["film"].removeprefix("film ") for row in rows], fontsize=8)
     axes.set_xlabel("film")
@@ -107,14 +110,14 @@ def draw_accurate(axes: "Axes", rows: Table) -> None:
         (0.2, "pcr-paper", PAPER, "the paper's settings"),
         (-0.2, "auto", AUTO, "headcount's default"),
     ):
-        values = [int(next(row["accurate"] for row in rows
-                           if (row["data"], row["method"]) == (name, method))) for name in names]  # fmt: skip
+        found = {row["data"]: int(row["accurate"]) for row in rows if row["method"] == method}
+        values = [found[name] for name in names]
         bars = axes.barh(np.arange(len(names)) + shift, values, 0.38, color=colour, label=label)
         axes.bar_label(bars, [f"{value:,}" for value in values], padding=3, fontsize=8)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("released counts within 10 % of the truth (mean of 3 runs)")
     axes.margins(x=0.12)
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=False, loc="upper right")
 
 
 def draw_ration(axes: "Axes", _: Table) -> None:
@@ -138,7 +141,10 @@ def draw_default(axes: "Axes", _: Table) -> None:
     steps = {
         (0.13, 0.5): "A look\n\nnoisy counts at a few ranks,\nnoisy sizes of people's lists",
         (0.42, 0.5): "A choice\n\nforecast both methods\nfrom the look alone",
-        (0.72, 0.8): "Vetted selection (pcr)\n\nnominate in secret,\nname what passes a noisy test,\n"
+        (
+            0.72,
+            0.8,
+        ): "Vetted selection (pcr)\n\nnominate in secret,\nname what passes a noisy test,\n"
         "measure around N/2",
         (0.72, 0.2): "Rationed release\n\nfind items by weights,\ngive each person one ration,\n"
         "count, put back what was lost",
