@@ -54,7 +54,7 @@ def plan_command(
 ) -> None:
     """Forecast what a budget will give, from a guess of what the data is like.
 
-    Reads no data, but what --like names, and charges nothing. Without a guess it shows forecasts
+    Reads no data except what --like names, and charges nothing. Without a guess it shows forecasts
     for a few typical shapes of data.
 
     \b
