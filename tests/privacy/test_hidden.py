@@ -7,8 +7,8 @@ hundred of them is far from both.
 
 import numpy as np
 import pytest
-
 from experiments.shapes import few_heavy_users, few_uneven_users
+
 from headcount.evaluation.methods import Target
 from headcount.evaluation.release import ReleaseMethod
 from headcount.evaluation.trials import run_trial

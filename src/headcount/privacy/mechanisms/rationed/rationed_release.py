@@ -37,7 +37,7 @@ from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import GRID, Integers, Population
+from headcount.views.protocol import Integers, Population
 
 
 @dataclass(frozen=True)
