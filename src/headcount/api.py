@@ -30,12 +30,15 @@ def release(
     delta: float | None = None,
     table: str | None = None,
     sql: str | None = None,
+    where: str | None = None,
     engine: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
     method: Method = DEFAULT_METHOD,
     relative_error: float | None = None,
     candidates: int | None = None,
     max_items_per_user: int | None = None,
+    min_users: int | None = None,
+    top: int | None = None,
     columns: Columns = "standard",
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
@@ -65,7 +68,10 @@ def release(
         rho: ρ of the whole release, as in zCDP.
         delta: δ that goes with ``epsilon`` or ``rho``; 1e-6 if not given.
         table: the table of a database or catalog.
-        sql: a single SELECT on a database, instead of a table.
+        sql: a single SELECT on a database, instead of a table; on files, which are a table called
+            ``events`` then.
+        where: a condition on the columns of a row, such as ``"country = 'DE'"``: other rows are
+            left out.
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
         spark_conf: settings for a Spark that is started for this.
         method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs the
@@ -76,6 +82,9 @@ def release(
             same privacy if not given.
         max_items_per_user: for ``"threshold"``, how many items of a user count. If somebody has
             more, counts are too low; the guarantee holds all the same.
+        min_users: leaves items out whose released count is lower. It costs nothing, and saves
+            nothing.
+        top: keeps so many of the highest released counts. It costs nothing, and saves nothing.
         columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
             anything was estimated from them.
         memory: what the embedded engine may use before it spills to disk.
@@ -102,12 +111,15 @@ def release(
         budget=budget_of(budget, rho=rho, epsilon=epsilon, delta=delta),
         table=table,
         sql=sql,
+        where=where,
         engine=engine,
         spark_conf=spark_conf or {},
         method=method,
         relative_error=relative_error,
         candidates=candidates,
         max_items_per_user=max_items_per_user,
+        min_users=min_users,
+        top=top,
         columns=columns,
         data_version=data_version,
     )
@@ -137,6 +149,8 @@ def release_counts(
     method: Method = DEFAULT_METHOD,
     relative_error: float | None = None,
     candidates: int | None = None,
+    min_users: int | None = None,
+    top: int | None = None,
     columns: Columns = "standard",
     ledger: LedgerName | None = None,
     dataset: str | None = None,
@@ -166,6 +180,8 @@ def release_counts(
         method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.
+        min_users: as for `release`.
+        top: as for `release`.
         columns: as for `release`.
         ledger: as for `release`; each call is charged.
         dataset: as for `release`.
@@ -185,6 +201,8 @@ def release_counts(
         method=method,
         relative_error=relative_error,
         candidates=candidates,
+        min_users=min_users,
+        top=top,
         columns=columns,
         user=user,
     )

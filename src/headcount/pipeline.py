@@ -83,10 +83,12 @@ def ask(
             )
             view = EngineView(events, user, items)
         chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
+        chosen_rows = chosen_rows or question.where is not None
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
             run = chosen.prepare(view, entropy, progress)
         with charge.spent_if_it_fails(), cancel.translating():
-            return caution.noted(charge.settled(build_release(run(), guarantee, question.columns)))
+            made = build_release(run(), guarantee, question.columns)
+            return caution.noted(charge.settled(question.row_limits.applied_to(made)))
 
 
 def ask_of_histogram(
@@ -143,8 +145,9 @@ def ask_of_histogram(
             limit = chosen.histogram_limit
             top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
     with charge.spent_if_it_fails(), cancel.translating():
-        made = chosen.on_histogram(top, minimum - 1, entropy, progress)
-        return caution.noted(charge.settled(build_release(made, guarantee, question.columns)))
+        counts_made = chosen.on_histogram(top, minimum - 1, entropy, progress)
+        made = build_release(counts_made, guarantee, question.columns)
+        return caution.noted(charge.settled(question.row_limits.applied_to(made)))
 
 
 def provenance(charge: Charge, today: datetime, *public: str, private: bool) -> Provenance:

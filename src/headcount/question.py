@@ -13,10 +13,12 @@ from typing import Any, Literal, Self, cast, get_args
 
 from headcount.errors import BudgetError, SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike
+from headcount.inputs.where import parsed
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, mechanism
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.results.canonical import strict_json
+from headcount.results.rows import RowLimits
 from headcount.views.histogram import check_names
 
 #: The form of a question that is written today.
@@ -46,12 +48,15 @@ class Question:
     budget: Budget
     table: str | None = None
     sql: str | None = None
+    where: str | None = None
     engine: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     method: Method = DEFAULT_METHOD
     relative_error: float | None = None
     candidates: int | None = None
     max_items_per_user: int | None = None
+    min_users: int | None = None
+    top: int | None = None
     columns: Columns = "standard"
     data_version: str | None = None
 
@@ -64,6 +69,7 @@ class Question:
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
             raise SourceError("a table is given by its name, and SQL as text")
         _ = self.request
+        _ = self.row_limits
         check_names(self.user, self.items)
         version = self.data_version
         if version is not None and not (
@@ -85,11 +91,23 @@ class Question:
         return mechanism(self.method).of(options, self.budget)
 
     @property
+    def row_limits(self) -> RowLimits:
+        """Which rows of the release are kept."""
+        return RowLimits(self.min_users, self.top)
+
+    @property
     def request(self) -> Request:
         """What has to be read."""
-        columns = [self.user, *self.items]
+        where = None if self.where is None else parsed(self.where)
+        columns = dict.fromkeys([self.user, *self.items, *(where.columns if where else ())])
         return Request(
-            self.table, self.sql, self.engine, self.spark_conf, columns=columns, user=self.user
+            self.table,
+            self.sql,
+            self.engine,
+            self.spark_conf,
+            columns=list(columns),
+            user=self.user,
+            where=where,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,6 +173,8 @@ class HistogramQuestion:
     method: Method = DEFAULT_METHOD
     relative_error: float | None = None
     candidates: int | None = None
+    min_users: int | None = None
+    top: int | None = None
     columns: Columns = "standard"
     user: str | None = None
 
@@ -164,6 +184,7 @@ class HistogramQuestion:
         _check_columns(self.columns)
         if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
             raise SourceError("minimum must be a whole number of at least 1")
+        _ = self.row_limits
         users = self.users
         if users is not None and (
             isinstance(users, bool) or not isinstance(users, int) or users < 0
@@ -171,6 +192,11 @@ class HistogramQuestion:
             raise SourceError("users must be a whole number of at least 0")
         if self.item is not None:
             object.__setattr__(self, "item", column_names(self.item))
+
+    @property
+    def row_limits(self) -> RowLimits:
+        """Which rows of the release are kept."""
+        return RowLimits(self.min_users, self.top)
 
     @property
     def mechanism(self) -> Mechanism:

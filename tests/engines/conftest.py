@@ -94,6 +94,7 @@ def copied_to_postgres(url: str, table: pa.Table, name: str = "events") -> str:
 
     kinds = {"string": "text", "int64": "bigint", "date32[day]": "date", "binary": "bytea"}
     kinds |= {"timestamp[us]": "timestamp", "double": "float8", "bool": "boolean"}
+    kinds |= {"timestamp[s, tz=UTC]": "timestamptz"}
     columns = ", ".join(
         f'"{field.name}" {kinds.get(str(field.type), "numeric(30, 4)")}' for field in table.schema
     )

@@ -40,7 +40,7 @@ def test_without_a_version_every_question_is_charged(opened, parquet_of):
 
 
 def test_another_question_is_charged(opened, parquet_of):
-    ledger = opened(delta=1e-4)
+    ledger = opened(rho=3, delta=1e-4)
     path = parquet_of()
     for question in (
         {},
@@ -49,11 +49,16 @@ def test_another_question_is_charged(opened, parquet_of):
         {"method": "pcr-paper"},
         {"columns": "all"},
         {"engine": "polars"},
+        {"where": "u > 0"},
+        {"sql": "SELECT u, q FROM events"},
+        {"min_users": 5},
+        {"top": 5},
+        {"top": 6},
         {"data_version": "June"},
     ):
         ask(ledger, path, **{"data_version": "May", **question})
     ask(ledger, parquet_of(name="other.parquet"), data_version="May")
-    assert kinds(ledger).count("settle") == 8
+    assert kinds(ledger).count("settle") == 13
 
 
 def copied(tmp_path, users, name):

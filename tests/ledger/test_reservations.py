@@ -162,6 +162,33 @@ def test_a_query_that_fails_because_of_a_row_is_paid_for(opened, database):
     assert "counts as spent" in told[0]
 
 
+def test_a_condition_that_fails_because_of_a_row_is_paid_for(opened, parquet_of):
+    told = []
+    ledger = opened(tell=told.append)
+    with pytest.raises(hc.SourceError) as raised:
+        ask(ledger, parquet_of(), where="CAST(q AS INTEGER) = 5")
+    assert "tea" not in str(raised.value)
+    assert kinds(ledger) == ["open", "reserve"]
+    assert "counts as spent" in told[0]
+
+
+def test_a_query_on_files_that_fails_because_of_a_row_is_paid_for(opened, parquet_of):
+    ledger = opened()
+    with pytest.raises(hc.SourceError):
+        ask(ledger, parquet_of(), sql="SELECT u, CAST(q AS INTEGER) AS q FROM events")
+    assert kinds(ledger) == ["open", "reserve"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"where": "nothing = 5"}, {"where": "q = 5"}, {"sql": "SELECT u, x FROM events"}]
+)
+def test_what_cannot_be_asked_of_the_columns_costs_nothing(opened, parquet_of, options):
+    ledger = opened()
+    with pytest.raises(hc.SourceError):
+        ask(ledger, parquet_of(), **options)
+    assert kinds(ledger) == ["open", "reserve", "return"]
+
+
 def test_a_plan_that_fails_because_of_a_row_is_paid_for(opened, parquet_of):
     ledger = opened()
     plan = pl.scan_parquet(parquet_of()).with_columns(pl.col("q").cast(pl.Int64))

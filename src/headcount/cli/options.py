@@ -29,7 +29,8 @@ def source_options(command: _Command) -> _Command:
     """Add SOURCE, --user, --item, --table and --sql, as source, user, items, table and sql."""
     for option in (
         click.option("--sql", metavar="SELECT",
-                     help="A single SELECT on a database, instead of a table."),
+                     help="A single SELECT on a database, instead of a table, or on files, which "
+                          "are the table events."),
         click.option("--table", metavar="NAME", help="A table of a database or catalog."),
         click.option("--item", "items", required=True, multiple=True, metavar="COLUMN",
                      help="The column whose values are counted; repeat it for several."),
@@ -63,6 +64,22 @@ def mechanism_options(command: _Command) -> _Command:
                      help="auto chooses between pcr and rationed; pcr-paper uses the paper's "
                           "settings, pcr-noise-reduction also measures in steps; threshold needs "
                           "--max-items-per-user."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def row_options(command: _Command) -> _Command:
+    """Add --where, which rows are read, and --min-users and --top, which rows are shown."""
+    for option in (
+        click.option("--top", type=Whole(), metavar="N",
+                     help="Keep the N highest released counts. It costs nothing, and saves "
+                          "nothing."),
+        click.option("--min-users", type=Whole(), metavar="N",
+                     help="Leave out released counts below N. It costs nothing, and saves "
+                          "nothing."),
+        click.option("--where", metavar="CONDITION",
+                     help="Count only rows of which this is true, such as \"country = 'DE'\"."),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -14,6 +14,7 @@ from headcount.cli.options import (
     force_option,
     ledger_options,
     mechanism_options,
+    row_options,
     source_options,
 )
 from headcount.cli.progress import ProgressBar
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @source_options
 @budget_options
 @mechanism_options
+@row_options
 @click.option(
     "--engine",
     type=FileEngine(),
@@ -82,6 +84,7 @@ def release(
     items: tuple[str, ...],
     table: str | None,
     sql: str | None,
+    where: str | None,
     rho: float | None,
     epsilon: float | None,
     delta: float,
@@ -89,6 +92,8 @@ def release(
     relative_error: float | None,
     candidates: int | None,
     max_items_per_user: int | None,
+    min_users: int | None,
+    top: int | None,
     engine: str | None,
     spark_conf: tuple[str, ...],
     form: str | None,
@@ -123,12 +128,15 @@ def release(
         budget=budget_from(rho, epsilon, delta),
         table=table,
         sql=sql,
+        where=where,
         engine=engine,
         spark_conf=_settings(spark_conf),
         method=method,
         relative_error=relative_error,
         candidates=candidates,
         max_items_per_user=max_items_per_user,
+        min_users=min_users,
+        top=top,
         columns=columns,
         data_version=data_version,
     )

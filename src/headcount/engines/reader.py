@@ -116,6 +116,10 @@ class Reader:
         """
         raise self._does_not("read files")
 
+    def query_files(self, session: Session, name: str) -> Database:
+        """Open files of events as a database with one table, which is called events."""
+        raise self._does_not("run SQL on files")
+
     def open_database(
         self, session: Session, where: Path | str, settings: Mapping[str, str]
     ) -> Database:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,10 +10,12 @@ from typing import Any, TypeAlias
 from headcount.engines import Engine, Reader, Session, file_engines, registry
 from headcount.engines.files import database_in, matching
 from headcount.engines.guard import opening, running
+from headcount.engines.reader import Database
 from headcount.errors import SettingsError, SourceError
 from headcount.inputs.lineage import unit_of_query
 from headcount.inputs.sql import single_select
 from headcount.inputs.unit import Unit
+from headcount.inputs.where import Where
 
 SourceName: TypeAlias = str | PathLike[str]
 #: A pandas or Polars data frame, a PyArrow table, a Spark data frame, or an Ibis table.
@@ -66,6 +68,7 @@ class Request:
         columns: those that will be asked for; what else a table in memory has need not be
             readable.
         user: the one of them that identifies the user.
+        where: which rows to read; None for all.
     """
 
     table: str | None = None
@@ -74,6 +77,7 @@ class Request:
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     columns: Sequence[str] | None = None
     user: str | None = None
+    where: Where | None = None
 
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
@@ -109,7 +113,19 @@ def is_deferred(source: SourceName | TableLike) -> bool:
 
 
 def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
-    """Open what a user named."""
+    """Open what a user named, and leave out the rows that are not wanted. No row is read yet."""
+    events = _open(session, source, request)
+    return events if request.where is None else _filtered(events, request.where)
+
+
+def _filtered(events: Events, where: Where) -> Events:
+    table = where.applied_to(events.table)
+    # What an engine cannot do is said now, before a row is read.
+    opening(lambda: events.engine.compiled(table), "the condition cannot be run on this engine")
+    return replace(events, table=table)
+
+
+def _open(session: Session, source: SourceName | TableLike, request: Request) -> Events:
     if not isinstance(source, str | PathLike):
         return _open_object(session, source, request)
     name = str(source)
@@ -130,6 +146,8 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
             )
         if database := database_in(name, request.engine):
             return _open_database(session, *database, request)
+    if request.sql is not None:
+        return _query_files(session, files, name, request)
     _refuse_table(request)
     files.require()
     opened = running(
@@ -138,13 +156,27 @@ def open_source(session: Session, source: SourceName | TableLike, request: Reque
     return Events(opened.table, opened.engine, repeatable=True)
 
 
+def _query_files(session: Session, reader: Reader, name: str, request: Request) -> Events:
+    """Open the result of a SELECT on files, which are a table called events."""
+    if reader.dialect is None:
+        raise SourceError(
+            f"SQL on files is run by DuckDB, not by {reader.title}: leave the engine out, or give "
+            "a condition (--where, where=) instead"
+        )
+    select = single_select(request.sql or "", reader.dialect)
+    return running(
+        lambda: _queried(reader.query_files(session, name), reader.dialect, request, select),
+        _ERROR_PREFIX,
+    )
+
+
 def _refuse_table(request: Request) -> None:
-    """Refuse a table or SQL beside files of events."""
-    if request.sql is not None or request.table is not None:
+    """Refuse a table beside files of events."""
+    if request.table is not None:
         kinds = _listed([one.title for one in registry.databases()], "or")
         servers = _listed(_schemes(), "or")
         raise SourceError(
-            f"a table or SQL goes with a {kinds} file, or a server ({servers}); this source is a "
+            f"a table is named in a {kinds} file, or on a server ({servers}); this source is a "
             "path to files of events"
         )
 
@@ -173,7 +205,11 @@ def _read_database(
         table, stored = database.table(request.table)
         unit = Unit.USER if stored else Unit.VIEW
         return Events(table, database.engine, unit, request.user, repeatable=stored)
-    unit, origin = unit_of_query(select, reader.dialect, request.user, database.catalog)
+    return _queried(database, reader.dialect, request, select)
+
+
+def _queried(database: Database, dialect: str, request: Request, select: str) -> Events:
+    unit, origin = unit_of_query(select, dialect, request.user, database.catalog)
     return Events(database.query(select), database.engine, unit, origin)
 
 

@@ -46,6 +46,7 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
         "minimum": question.minimum,
         "users given": question.users is not None,
         "user": question.user,
+        **question.row_limits.to_dict(),
     }
 
 
@@ -77,4 +78,7 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
         "columns": question.columns,
         "data_version": question.data_version,
     }
+    # What questions did not have when the first were hashed is named only where it is asked for.
+    known |= {} if question.where is None else {"where": question.where}
+    known |= question.row_limits.to_dict()
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()

@@ -104,8 +104,22 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     bound = guarantee.settings.get("max_items_per_user")
     if isinstance(bound, int):
         yield _about_bound(bound)
-    if not items:
+    limits = {name: guarantee.settings.get(name) for name in ("min_users", "top")}
+    if any(limits.values()):
+        yield _about_rows(**limits)
+    if not items and not limits["min_users"]:
         yield NOTHING_RELEASED
+
+
+def _about_rows(min_users: object, top: object) -> Notice:
+    kept = [f"the {top:,} highest released counts"] if isinstance(top, int) else []
+    kept += [f"released counts of at least {min_users:,}"] if isinstance(min_users, int) else []
+    text = (
+        f"Only {' and '.join(kept)} are kept. That was decided by noisy counts after the release, "
+        "so it cost nothing and saved nothing, and of counts close to the limit those with noise "
+        "upwards are kept more often."
+    )
+    return Notice("rows-left-out", "advice", text)
 
 
 def _about_bound(max_items_per_user: int) -> Notice:

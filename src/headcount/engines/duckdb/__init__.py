@@ -59,6 +59,13 @@ class DuckDBReader(Reader):
         engine.files = paths
         return Opened(table, engine)
 
+    def query_files(self, session: Session, name: str) -> Database:
+        """Open files of events as a database with one table, which is called events."""
+        from headcount.engines.duckdb.database import EventsDatabase
+
+        opened = self.read_files(session, name, None, {})
+        return EventsDatabase(opened.table, opened.engine)
+
     def open_database(
         self, session: Session, where: Path | str, settings: Mapping[str, str]
     ) -> Database:

@@ -1,14 +1,17 @@
-"""A DuckDB file: its tables, and what its catalog says of them."""
+"""A DuckDB file, or files that are one table: the tables, and what their catalog says of them."""
 
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from headcount.engines.base import Engine, Expression
 from headcount.engines.catalog import Relation, as_relation, fetched
-from headcount.engines.database import DatabaseFile
+from headcount.engines.database import DatabaseFile, view_name
 from headcount.engines.duckdb.count import DuckDB, connect, with_true_types
 from headcount.engines.duckdb.macros import macros
+from headcount.engines.guard import opening
 from headcount.engines.session import Session
+from headcount.errors import SourceError
 
 
 class DuckDBCatalog:
@@ -57,3 +60,49 @@ class DuckDBFile(DatabaseFile):
     def read(self, name: str, schema: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
         """Return a table or view as an Ibis table of true types."""
         return with_true_types(self.backend.table(name, database=schema))
+
+
+#: What files are called in SQL.
+EVENTS = "events"
+
+
+class EventsDatabase:
+    """Files of events as a database of one table, as `headcount.engines.reader.Database` has it.
+
+    Nothing in it was defined by anybody else: there are no views and no macros.
+    """
+
+    def __init__(self, table: Expression, engine: Engine) -> None:
+        self._table = table
+        self.engine = engine
+        self.catalog = self
+
+    def relation(self, schema: str | None, name: str) -> Relation | None:
+        """Return the one table; upper and lower case are the same."""
+        is_events = schema is None and name.casefold() == EVENTS
+        return Relation(self._table.columns, stored=True) if is_events else None
+
+    def redefines(self, functions: Collection[str]) -> bool:
+        """Whether a macro has one of these names: there are none."""
+        return False
+
+    def table(self, name: str | None) -> tuple[Expression, bool]:
+        """Return the one table."""
+        if name != EVENTS:
+            raise SourceError(f"files are one table, which is called {EVENTS!r}")
+        return self._table, True
+
+    def query(self, select: str) -> Expression:
+        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+        backend = self.engine.backend
+
+        def read() -> Expression:
+            view = view_name(select)
+            backend.con.execute(f'CREATE TEMPORARY VIEW "{EVENTS}" AS {self._compiled()}')
+            backend.con.execute(f'CREATE TEMPORARY VIEW "{view}" AS {select}')
+            return with_true_types(backend.table(view))
+
+        return opening(read, "the SQL cannot be run")
+
+    def _compiled(self) -> str:
+        return self.engine.compiled(self._table)

@@ -1,0 +1,47 @@
+"""Which rows of a release are kept: those with the most users, or with enough of them.
+
+This looks at released counts only, so it is post-processing, and costs nothing.
+"""
+
+from dataclasses import dataclass, replace
+
+from headcount.errors import SettingsError
+from headcount.privacy.mechanisms.base import COUNT
+from headcount.results.release import Release, metadata_of
+
+
+@dataclass(frozen=True)
+class RowLimits:
+    """Limits on the rows of a release; None for no limit.
+
+    Attributes:
+        min_users: the lowest released count that is kept.
+        top: how many rows are kept at most, highest counts first.
+    """
+
+    min_users: int | None = None
+    top: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.to_dict().items():
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SettingsError(f"{name} must be a whole number of at least 1")
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the limits that there are, by their names."""
+        limits = {"min_users": self.min_users, "top": self.top}
+        return {name: value for name, value in limits.items() if value is not None}
+
+    def applied_to(self, release: Release) -> Release:
+        """Return a release with these rows only, which says so among its settings."""
+        import pyarrow.compute as pc
+
+        if not self.to_dict():
+            return release
+        table = release.table
+        if self.min_users is not None:
+            table = table.filter(pc.greater_equal(table[COUNT], self.min_users))
+        table = table.slice(0, self.top)
+        settings = {**release.settings, **self.to_dict()}
+        guarantee = replace(release.guarantee, settings=settings)
+        return Release(table.replace_schema_metadata(metadata_of(guarantee)), guarantee)

@@ -1,0 +1,71 @@
+"""Limits on the rows of a release: of the highest counts, of counts that are high enough."""
+
+import pyarrow as pa
+import pytest
+
+import headcount as hc
+from headcount.results.canonical import account_of
+
+COUNTS = {f"i{n}": 9000 - 1000 * n for n in range(8)}
+SEEDED = {"budget": hc.Budget(rho=10), "unsafe_seed": 3}
+
+
+def released(**options):
+    return hc.release_counts(COUNTS, **SEEDED, **options)
+
+
+WHOLE = released()
+
+
+@pytest.mark.parametrize(
+    ("limits", "names"),
+    [
+        ({"top": 2}, ["i0", "i1"]),
+        ({"top": 99}, [f"i{n}" for n in range(8)]),
+        ({"min_users": 6500}, ["i0", "i1", "i2"]),
+        ({"min_users": 6500, "top": 2}, ["i0", "i1"]),
+        ({"min_users": 6500, "top": 5}, ["i0", "i1", "i2"]),
+        ({"min_users": 99_999}, []),
+    ],
+)
+def test_rows_are_those_of_the_whole_release(limits, names):
+    """With the same noise: limits change what is shown, and nothing else."""
+    shown = released(**limits)
+    assert shown.table["item"].to_pylist() == names
+    assert shown.table.to_pylist() == WHOLE.table.slice(0, len(names)).to_pylist()
+    assert shown.spent == WHOLE.spent
+    assert account_of(shown.table)["settings"] == {**WHOLE.settings, **limits}
+    assert "rows-left-out" in [notice.code for notice in shown.notices()]
+
+
+def test_the_minimum_is_of_the_count_that_is_shown():
+    lowest = WHOLE.table["count"][-1].as_py()
+    assert len(released(min_users=lowest)) == len(WHOLE)
+    assert len(released(min_users=lowest + 1)) == len(WHOLE) - 1
+
+
+def test_what_is_said():
+    told = {notice.code: notice.text for notice in released(min_users=6500, top=2).notices()}
+    assert (
+        "the 2 highest released counts and released counts of at least 6,500"
+        in (told["rows-left-out"])
+    )
+    assert "cost nothing" in told["rows-left-out"]
+    nothing = [notice.code for notice in released(min_users=99_999).notices()]
+    assert "nothing-released" not in nothing
+    assert "rows-left-out" not in [notice.code for notice in WHOLE.notices()]
+
+
+@pytest.mark.parametrize("limits", [{"top": 0}, {"top": True}, {"min_users": -1}, {"top": 1.5}])
+def test_limits_that_are_none(limits):
+    with pytest.raises(hc.SettingsError, match="whole number of at least 1"):
+        released(**limits)
+    with pytest.raises(hc.SettingsError, match="whole number of at least 1"):
+        hc.Question(source="a.csv", user="u", item="i", budget=hc.Budget(rho=1), **limits)
+
+
+def test_limits_of_a_release_from_events():
+    rows = pa.table({"u": list(range(2000)) * 2, "i": ["tea"] * 2000 + ["bread"] * 2000})
+    shown = hc.release(rows, user="u", item="i", budget=hc.Budget(rho=10), top=1)
+    assert len(shown) == 1
+    assert shown.settings["top"] == 1
