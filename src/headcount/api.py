@@ -28,9 +28,11 @@ def release(
     epsilon: float | None = None,
     rho: float | None = None,
     delta: float | None = None,
+    per: str | Sequence[str] = (),
     table: str | None = None,
     sql: str | None = None,
     where: str | None = None,
+    items_from: SourceName | TableLike | Sequence[Any] | None = None,
     engine: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
     method: Method = DEFAULT_METHOD,
@@ -67,11 +69,16 @@ def release(
         epsilon: ε of the whole release, as in (ε, δ)-DP.
         rho: ρ of the whole release, as in zCDP.
         delta: δ that goes with ``epsilon`` or ``rho``; 1e-6 if not given.
+        per: the column, or columns, of segments: items are released within each, and ``top`` is of
+            each.
         table: the table of a database or catalog.
         sql: a single SELECT on a database, instead of a table; on files, which are a table called
             ``events`` then.
         where: a condition on the columns of a row, such as ``"country = 'DE'"``: other rows are
             left out.
+        items_from: a public list of items: a ``.csv`` or ``.parquet`` file with the item columns, a
+            table in memory, or values (tuples, for several columns). Exactly these come out, also
+            those that nobody has, and no δ is spent on finding them.
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
         spark_conf: settings for a Spark that is started for this.
         method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs the
@@ -80,8 +87,8 @@ def release(
         relative_error: r, the error to aim at for each count; 0.1 if not given.
         candidates: k̄, how many of the most frequent items ``"pcr"`` considers; chosen under the
             same privacy if not given.
-        max_items_per_user: for ``"threshold"``, how many items of a user count. If somebody has
-            more, counts are too low; the guarantee holds all the same.
+        max_items_per_user: for ``"threshold"`` and ``items_from``, how many items of a user count.
+            If somebody has more, counts are too low; the guarantee holds all the same.
         min_users: leaves items out whose released count is lower. It costs nothing, and saves
             nothing.
         top: keeps so many of the highest released counts. It costs nothing, and saves nothing.
@@ -109,9 +116,11 @@ def release(
         user=user,
         item=item,
         budget=budget_of(budget, rho=rho, epsilon=epsilon, delta=delta),
+        per=per,
         table=table,
         sql=sql,
         where=where,
+        items_from=items_from,
         engine=engine,
         spark_conf=spark_conf or {},
         method=method,

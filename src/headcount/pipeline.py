@@ -51,6 +51,7 @@ def ask(
     if question.data_version is not None and ledger is None:
         raise SettingsError("a version of the data goes with a ledger, which knows what was asked")
     entropy, today = _entropy(unsafe_seed), utc_now()
+    question = question.with_list_read()  # which is public; the ledger knows its contents
     charge = Charge(ledger, dataset, question, private=entropy.private)
     answer = charge.answer(question, again=again)
     if answer is not None:
@@ -81,7 +82,9 @@ def ask(
                 unit=events.unit,
                 provenance=provenance(charge, today, private=entropy.private),
             )
-            view = EngineView(events, user, items)
+            known = question.known_items
+            listed = None if known is None else known.with_types_of(events.table.schema())
+            view = EngineView(events, user, items, listed)
         chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
         chosen_rows = chosen_rows or question.where is not None
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():

@@ -7,15 +7,16 @@ much memory.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike, fspath
 from typing import Any, Literal, Self, cast, get_args
 
 from headcount.errors import BudgetError, SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike
+from headcount.inputs.known import KnownItems, read_known_items
 from headcount.inputs.where import parsed
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
-from headcount.privacy.mechanisms import DEFAULT, Mechanism, Options, mechanism
+from headcount.privacy.mechanisms import DEFAULT, Known, Mechanism, Options, mechanism
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.results.canonical import strict_json
 from headcount.results.rows import RowLimits
@@ -46,9 +47,13 @@ class Question:
     user: str
     item: str | Sequence[str]
     budget: Budget
+    per: str | Sequence[str] = ()
     table: str | None = None
     sql: str | None = None
     where: str | None = None
+    items_from: SourceName | TableLike | Sequence[Any] | None = field(
+        default=None, hash=False, repr=False
+    )
     engine: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     method: Method = DEFAULT_METHOD
@@ -65,7 +70,11 @@ class Question:
         _ = self.mechanism
         _check_columns(self.columns)
         object.__setattr__(self, "item", column_names(self.item))
+        object.__setattr__(self, "per", column_names(self.per))
         object.__setattr__(self, "spark_conf", dict(self.spark_conf))
+        if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
+            read = read_known_items(self.items_from, self.items, self.source)
+            object.__setattr__(self, "items_from", read)
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
             raise SourceError("a table is given by its name, and SQL as text")
         _ = self.request
@@ -81,19 +90,34 @@ class Question:
 
     @property
     def items(self) -> list[str]:
-        """The columns whose values are counted."""
-        return list(self.item)
+        """The columns whose values are counted, those of segments first."""
+        return [*self.per, *self.item]
 
     @property
     def mechanism(self) -> Mechanism:
         """What will answer it, with its parameters."""
         options = Options(self.relative_error, self.candidates, self.max_items_per_user)
+        if self.items_from is not None:
+            if self.method != DEFAULT_METHOD:
+                raise SettingsError("a list of items has a method of its own: leave the method out")
+            return Known.of(options, self.budget)
         return mechanism(self.method).of(options, self.budget)
 
     @property
     def row_limits(self) -> RowLimits:
         """Which rows of the release are kept."""
-        return RowLimits(self.min_users, self.top)
+        return RowLimits(self.min_users, self.top, tuple(self.per))
+
+    @property
+    def known_items(self) -> KnownItems | None:
+        """The public list of items, if there is one; after `with_list_read`."""
+        return self.items_from if isinstance(self.items_from, KnownItems) else None
+
+    def with_list_read(self) -> Self:
+        """Return the question with the list that a file of items holds."""
+        if self.items_from is None or self.known_items is not None:
+            return self
+        return replace(self, items_from=read_known_items(self.items_from, self.items, self.source))
 
     @property
     def request(self) -> Request:
@@ -118,7 +142,16 @@ class Question:
         if not isinstance(self.source, str | PathLike):
             raise SourceError("a question about a table in memory cannot be written down")
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        plain = {"source": fspath(self.source), "item": self.items, "budget": self.budget.given}
+        plain: dict[str, Any] = {
+            "source": fspath(self.source),
+            "item": list(self.item),
+            "budget": self.budget.given,
+        }
+        plain["per"] = list(self.per)
+        if self.known_items is not None:
+            raise SourceError("a question with a list of items in memory cannot be written down")
+        if self.items_from is not None:
+            plain["items_from"] = str(self.items_from)
         return {"format": FORMAT, **values, **plain}
 
     @classmethod

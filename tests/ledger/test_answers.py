@@ -54,11 +54,13 @@ def test_another_question_is_charged(opened, parquet_of):
         {"min_users": 5},
         {"top": 5},
         {"top": 6},
+        {"items_from": ["tea"]},
+        {"items_from": ["tea", "milk"]},
         {"data_version": "June"},
     ):
         ask(ledger, path, **{"data_version": "May", **question})
     ask(ledger, parquet_of(name="other.parquet"), data_version="May")
-    assert kinds(ledger).count("settle") == 13
+    assert kinds(ledger).count("settle") == 15
 
 
 def copied(tmp_path, users, name):

@@ -69,3 +69,45 @@ def test_limits_of_a_release_from_events():
     shown = hc.release(rows, user="u", item="i", budget=hc.Budget(rho=10), top=1)
     assert len(shown) == 1
     assert shown.settings["top"] == 1
+
+
+def by_country(**options):
+    """Three countries with items of their own sizes; the seed makes noise the same each time."""
+    rows = [
+        (f"{country}{user}", country, item)
+        for country, most in (("DE", 4000), ("FR", 2000), ("IT", 1000))
+        for item, part in (("tea", 1.0), ("milk", 0.7), ("bread", 0.5))
+        for user in range(int(most * part))
+    ]
+    users, countries, items = zip(*rows, strict=True)
+    events = pa.table({"u": users, "country": countries, "item": items})
+    return hc.release(events, user="u", budget=hc.Budget(rho=20), unsafe_seed=1, **options)
+
+
+def test_segments_come_first_and_each_has_its_own_highest_counts():
+    cells = by_country(item="item", per="country")
+    pairs = by_country(item=["country", "item"])
+    assert cells.table.column_names[:2] == ["country", "item"]
+    assert cells.table.to_pylist() == pairs.table.to_pylist()  # the same, but for what is said
+    assert cells.settings["per"] == ["country"]
+    top = by_country(item="item", per="country", top=2)
+    found = [(row["country"], row["item"]) for row in top.table.to_pylist()]
+    assert sorted(found) == [
+        (country, item) for country in ("DE", "FR", "IT") for item in ("milk", "tea")
+    ]
+    told = {notice.code: notice.text for notice in top.notices()}
+    assert "the 2 highest released counts of each segment" in told["rows-left-out"]
+    assert len(by_country(item=["country", "item"], top=2)) == 2
+
+
+def test_segments_of_questions():
+    budget = hc.Budget(rho=1)
+    asked = hc.Question(source="e.csv", user="u", item="i", per="c", budget=budget)
+    assert asked.items == ["c", "i"]
+    assert hc.Question.from_json(asked.to_json()) == asked
+    with pytest.raises(hc.SourceError, match="named twice"):
+        hc.Question(source="e.csv", user="u", item="c", per="c", budget=budget)
+    with pytest.raises(hc.SourceError, match="are the same"):
+        hc.Question(source="e.csv", user="u", item="c", per="u", budget=budget)
+    with pytest.raises(hc.SourceError):
+        hc.Question(source="e.csv", user="u", item="c", per=5, budget=budget)

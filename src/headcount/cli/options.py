@@ -54,7 +54,8 @@ def mechanism_options(command: _Command) -> _Command:
     """Add --method, --relative-error, --candidates and --max-items-per-user."""
     for option in (
         click.option("--max-items-per-user", type=Whole(), metavar="M",
-                     help="The most items of a user that count, for the method threshold."),
+                     help="The most items of a user that count, for the method threshold "
+                          "and --items-from."),
         click.option("--candidates", type=Whole(), metavar="K",
                      help="k̄, how many of the most frequent items are considered "
                           "[default: chosen]."),
@@ -70,7 +71,7 @@ def mechanism_options(command: _Command) -> _Command:
 
 
 def row_options(command: _Command) -> _Command:
-    """Add --where, which rows are read, and --min-users and --top, which rows are shown."""
+    """Add what says which rows are read (--where), counted and shown."""
     for option in (
         click.option("--top", type=Whole(), metavar="N",
                      help="Keep the N highest released counts. It costs nothing, and saves "
@@ -78,6 +79,12 @@ def row_options(command: _Command) -> _Command:
         click.option("--min-users", type=Whole(), metavar="N",
                      help="Leave out released counts below N. It costs nothing, and saves "
                           "nothing."),
+        click.option("--per", multiple=True, metavar="COLUMN",
+                     help="Release the items within each value of this column; repeat it for "
+                          "several. --top is of each value."),
+        click.option("--items-from", metavar="FILE",
+                     help="A public list of items, .csv or .parquet: exactly these come out, also "
+                          "those that nobody has."),
         click.option("--where", metavar="CONDITION",
                      help="Count only rows of which this is true, such as \"country = 'DE'\"."),
     ):  # fmt: skip

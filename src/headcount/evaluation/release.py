@@ -65,6 +65,10 @@ class ArrayView:
         codes = np.flatnonzero(counts >= at_least)
         return ArrayCounts(counts[codes], codes=codes)
 
+    def known_pairs(self) -> tuple[ArrayPairs, int]:
+        """Refuse: lists of items are not simulated."""
+        raise NotImplementedError
+
     def pairs(self) -> ArrayPairs:
         """Return who has what."""
         return ArrayPairs(self.dataset)

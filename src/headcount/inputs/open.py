@@ -158,14 +158,15 @@ def _open(session: Session, source: SourceName | TableLike, request: Request) ->
 
 def _query_files(session: Session, reader: Reader, name: str, request: Request) -> Events:
     """Open the result of a SELECT on files, which are a table called events."""
-    if reader.dialect is None:
+    dialect = reader.dialect
+    if dialect is None:
         raise SourceError(
             f"SQL on files is run by DuckDB, not by {reader.title}: leave the engine out, or give "
             "a condition (--where, where=) instead"
         )
-    select = single_select(request.sql or "", reader.dialect)
+    select = single_select(request.sql or "", dialect)
     return running(
-        lambda: _queried(reader.query_files(session, name), reader.dialect, request, select),
+        lambda: _queried(reader.query_files(session, name), dialect, request, select),
         _ERROR_PREFIX,
     )
 

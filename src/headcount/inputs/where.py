@@ -239,9 +239,8 @@ class _Translation:
     def _coalesce(self, node: _Node) -> Expression:
         import ibis
 
-        first, *others = [node.this, *node.expressions]
-        values = [self.of(first)]
-        values += [self._alike(first, other)[1] for other in others]
+        values = [self.of(node.this)]
+        values += [self._alike(node.this, other)[1] for other in node.expressions]
         return ibis.coalesce(*values)
 
     def _abs(self, node: _Node) -> Expression:

@@ -37,7 +37,8 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
         public = public_name(question.source)
         # Any value may hold a password: an address, an option of Java, a key.
         conf = dict.fromkeys(question.spark_conf, "…")
-        return replace(question, source=public, spark_conf=conf).to_dict()
+        written = replace(question, source=public, spark_conf=conf, items_from=None).to_dict()
+        return written | {"items_from": _list_of(question)}
     return {
         "source": public_name(question.counts),
         "method": question.method,
@@ -80,5 +81,13 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
     }
     # What questions did not have when the first were hashed is named only where it is asked for.
     known |= {} if question.where is None else {"where": question.where}
+    known |= {} if question.items_from is None else {"items_from": _list_of(question)}
+    known |= {"per": list(question.per)} if question.per else {}
     known |= question.row_limits.to_dict()
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()
+
+
+def _list_of(question: Question) -> dict[str, Any] | None:
+    """Return what stands for a public list of items: its contents count, not where it was."""
+    listed = question.known_items
+    return None if listed is None else {"items": len(listed), "sha256": listed.sha256}

@@ -139,8 +139,11 @@ class Guarantee:
     def __str__(self) -> str:
         if not self.private:
             return "NOT PRIVATE: made with a seed, for experiments only. Do not publish."
+        # δ is then only for reading ρ as an ε.
+        pure = self.settings.get("pure_zcdp") is True
+        approximate = "" if pure else f"{shown_above(self.delta)}-approximate "
         return (
             f"(ε = {shown_above(self.epsilon)}, δ = {shown_above(self.delta)})-differential "
-            f"privacy, from {shown_above(self.delta)}-approximate {shown_above(self.rho)}-zCDP. "
+            f"privacy, from {approximate}{shown_above(self.rho)}-zCDP. "
             f"Protects {self.unit}."
         )

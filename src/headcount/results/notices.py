@@ -104,15 +104,18 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     bound = guarantee.settings.get("max_items_per_user")
     if isinstance(bound, int):
         yield _about_bound(bound)
+    if "known_items" in guarantee.settings:
+        yield _about_list(guarantee.settings)
     limits = {name: guarantee.settings.get(name) for name in ("min_users", "top")}
     if any(limits.values()):
-        yield _about_rows(**limits)
+        yield _about_rows(**limits, per=guarantee.settings.get("per"))
     if not items and not limits["min_users"]:
         yield NOTHING_RELEASED
 
 
-def _about_rows(min_users: object, top: object) -> Notice:
-    kept = [f"the {top:,} highest released counts"] if isinstance(top, int) else []
+def _about_rows(min_users: object, top: object, per: object) -> Notice:
+    each = " of each segment" if per else ""
+    kept = [f"the {top:,} highest released counts{each}"] if isinstance(top, int) else []
     kept += [f"released counts of at least {min_users:,}"] if isinstance(min_users, int) else []
     text = (
         f"Only {' and '.join(kept)} are kept. That was decided by noisy counts after the release, "
@@ -120,6 +123,22 @@ def _about_rows(min_users: object, top: object) -> Notice:
         "upwards are kept more often."
     )
     return Notice("rows-left-out", "advice", text)
+
+
+def _about_list(settings: dict[str, object]) -> Notice:
+    bound, hidden = settings.get("bound"), settings.get("hidden_users")
+    text = (
+        "The list of items is taken to be public. Exactly its items are counted, and no δ was "
+        f"spent on finding them. Who has more than {bound:,} of them counts for less than one in "
+        "each"
+    )
+    if hidden:
+        text += (
+            f". Up to about {hidden:,} such users may be hidden by noise, and an item that all of "
+            "them have is too low by up to as many; if you know how many items a user has at most, "
+            "say so (--max-items-per-user)"
+        )
+    return Notice("known-items", "advice", f"{text}.")
 
 
 def _about_bound(max_items_per_user: int) -> Notice:

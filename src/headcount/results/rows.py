@@ -3,11 +3,16 @@
 This looks at released counts only, so it is post-processing, and costs nothing.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from headcount.errors import SettingsError
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.release import Release, metadata_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -17,10 +22,12 @@ class RowLimits:
     Attributes:
         min_users: the lowest released count that is kept.
         top: how many rows are kept at most, highest counts first.
+        per: the columns of segments, each of which keeps as many.
     """
 
     min_users: int | None = None
     top: int | None = None
+    per: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in self.to_dict().items():
@@ -34,14 +41,31 @@ class RowLimits:
 
     def applied_to(self, release: Release) -> Release:
         """Return a release with these rows only, which says so among its settings."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        if not self.to_dict():
+        if not self.to_dict() and not self.per:
             return release
         table = release.table
         if self.min_users is not None:
             table = table.filter(pc.greater_equal(table[COUNT], self.min_users))
-        table = table.slice(0, self.top)
+        if self.top is not None:
+            table = table.filter(pa.array(self._within_top(table), pa.bool_()))
         settings = {**release.settings, **self.to_dict()}
+        settings |= {"per": list(self.per)} if self.per else {}
         guarantee = replace(release.guarantee, settings=settings)
         return Release(table.replace_schema_metadata(metadata_of(guarantee)), guarantee)
+
+    def _within_top(self, table: "pa.Table") -> list[bool]:
+        """Return whether each row is among the highest counts of its segment; rows fall by count.
+
+        Without segments all rows are of one.
+        """
+        places: Counter[tuple[object, ...]] = Counter()
+        kept = []
+        segments = [table[name].to_pylist() for name in self.per]
+        for row in range(table.num_rows):
+            segment = tuple(values[row] for values in segments)
+            kept.append(places[segment] < (self.top or 0))
+            places[segment] += 1
+        return kept

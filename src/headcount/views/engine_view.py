@@ -2,14 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.views.bounded import bounded_counts
 from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import TopCounts, count_distinct_users
+from headcount.views.known_population import KnownPopulation
 from headcount.views.protocol import Pairs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -20,11 +26,13 @@ class EngineView:
         events: the table, and the engine that holds it.
         user: the column that identifies the user.
         items: the columns whose values are counted.
+        known: a public list of items, if these and no others are counted.
     """
 
     events: Events
     user: str
     items: Sequence[str]
+    known: "pa.Table | None" = None
 
     @property
     def several_passes(self) -> bool:
@@ -52,3 +60,13 @@ class EngineView:
         """Return who has what, kept by the engine, or here as codes if the engine gives those."""
         kept = CodedPopulation if self.events.engine.codes_rows else EnginePopulation
         return kept(self.events, self.user, self.items)
+
+    def known_pairs(self) -> tuple[KnownPopulation, int]:
+        """Return who has which items of the list, kept by the engine."""
+        if self.known is None or not self.several_passes:
+            raise SourceError(
+                "a list of items cannot be counted here: the engine cannot keep rows between "
+                "passes, or has no right to"
+            )
+        known = KnownPopulation(self.events, self.user, self.items, self.known)
+        return known, self.known.num_rows

@@ -159,3 +159,9 @@ class DataView(Protocol):
 
     def pairs(self) -> Pairs:
         """Return who has what, of one snapshot."""
+
+    def known_pairs(self) -> tuple[Pairs, int]:
+        """Return who has which items of a public list, all of them found, and how many there are.
+
+        Rows about other items have no influence on any answer.
+        """

@@ -12,12 +12,14 @@ from headcount.privacy.mechanisms.base import (
     Options,
     Progress,
 )
+from headcount.privacy.mechanisms.known import Known
 from headcount.privacy.mechanisms.pcr import PCR, NoiseReducingPCR, PaperPCR
 from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.mechanisms.threshold import Threshold
 
 __all__ = [
     "DEFAULT",
+    "Known",
     "Measure",
     "Mechanism",
     "MechanismResult",
@@ -56,7 +58,9 @@ def mechanism(name: str) -> type[Mechanism]:
 
 def pays_what_it_gets(name: str) -> bool:
     """Whether a proof in ledger.md says that what a mechanism did not spend may be spent again."""
-    return name in _registered and _registered[name].pays_what_it_gets
+    # A list of items is given instead of a name.
+    kinds: dict[str, type[Mechanism]] = {**_registered, Known.name: Known}
+    return name in kinds and kinds[name].pays_what_it_gets
 
 
 for _kind in (Auto, PCR, PaperPCR, NoiseReducingPCR, Rationed, Threshold):

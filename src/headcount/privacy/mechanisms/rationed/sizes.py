@@ -22,7 +22,8 @@ class Sizes:
     UPPERS: ClassVar[list[int]] = [bound - 1 for bound in [*BOUNDS[1:], BOUNDS[-1] * 2 + 1]]
 
     def __init__(self, noisy: list[int], sigma: float) -> None:
-        users = np.array(noisy, dtype=np.float64)
+        self.noisy = users = np.array(noisy, dtype=np.float64)
+        self.sigma = sigma
         self._half = self._half_way(users, sigma)
         self._not_negative = np.maximum(users, 0.0)
         # Noise alone must not make up users with a million items.

@@ -1,0 +1,284 @@
+"""A public list of items: exactly these are counted, and no others exist.
+
+It is read before anything is reserved, and never comes from where the events come from: a list that
+follows from them would be an answer about them, at no cost.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.engines.files import as_path, named
+from headcount.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The most rows of a list. A user's share is exact for as many (known.md).
+MOST_ITEMS = 10**6
+
+_WHAT = "a list of known items is a .csv or .parquet file, a table in memory or a list of values"
+_PUBLIC = "the list of items has to be public: it must not be made from the events themselves"
+
+
+@dataclass(frozen=True, eq=False)
+class KnownItems:
+    """A list of items that was read.
+
+    Attributes:
+        table: the item columns, one row each, in the order of the list.
+        typed: whether its columns have types of their own; those of a CSV file have none.
+    """
+
+    table: "pa.Table"
+    typed: bool
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def sha256(self) -> str:
+        """What the list is known by: a hash of its types and values, in their order."""
+        digest = hashlib.sha256()
+        for field, column in zip(self.table.schema, self.table.columns, strict=True):
+            parts = [str(field.type), *map(repr, column.to_pylist())]
+            # Each with its length in front, so that no two lists run together.
+            digest.update("".join(f"{len(part)}:{part}" for part in parts).encode())
+        return digest.hexdigest()
+
+    def with_types_of(self, schema: Any) -> "pa.Table":  # noqa: ANN401 (Ibis has no types)
+        """Return the list with the types that the columns of the events have.
+
+        Raises:
+            SourceError: they are of another kind. No row of the events is looked at.
+        """
+        import pyarrow as pa
+
+        columns = {
+            name: _converted(self.table[name], schema[name], name, typed=self.typed)
+            for name in self.table.column_names
+        }
+        return _checked(pa.table(columns))
+
+
+def read_known_items(
+    given: Any,  # noqa: ANN401 (whatever a user has)
+    items: Sequence[str],
+    source: Any,  # noqa: ANN401
+) -> KnownItems:
+    """Read a public list of items.
+
+    Args:
+        given: a path, a table in memory, or values: of several columns, tuples.
+        items: the item columns.
+        source: where the events are; no list may come from there.
+
+    Raises:
+        SourceError: it is no such list, or it is, or may be, made from the events.
+    """
+    if isinstance(given, KnownItems):
+        return given
+    _refuse_own(given, source)
+    if isinstance(given, str | PathLike):
+        table, typed = _from_file(str(given), items)
+    else:
+        table, typed = _from_memory(given, items), True
+    missing = [name for name in items if name not in table.column_names]
+    if missing:
+        raise SourceError(f"the list of items has no column {missing[0]!r}")
+    table = _plain(table.select(list(items)))
+    return KnownItems(_checked(table), typed)
+
+
+def _refuse_own(given: Any, source: Any) -> None:  # noqa: ANN401
+    if isinstance(given, str | PathLike):
+        if isinstance(source, str | PathLike) and _is_below(as_path(str(given)), str(source)):
+            raise SourceError(_PUBLIC)
+    elif given is source or _buffers(given) & _buffers(source):
+        raise SourceError(_PUBLIC)
+
+
+def _is_below(path: Path, source: str) -> bool:
+    """Whether a file is one of those that a source names, by whatever name, or lies in one."""
+    if "://" in source and not source.startswith("file://"):
+        return False
+    real = Path(os.path.realpath(path))
+    for one in named(source.removeprefix("file://")):
+        try:
+            if one.samefile(path):
+                return True
+        except OSError:
+            continue
+        if one.is_dir() and real.is_relative_to(os.path.realpath(one)):
+            return True
+    return False
+
+
+def _buffers(table: Any) -> set[int]:  # noqa: ANN401
+    """Return where in memory the columns of a table lie, as far as that can be told."""
+    import pyarrow as pa
+
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(table, polars.DataFrame):
+        table = table.to_arrow()
+    if not isinstance(table, pa.Table):
+        return set()
+    chunks = [chunk for column in table.columns for chunk in column.chunks]
+    found = (buffer for chunk in chunks for buffer in chunk.buffers())
+    return {buffer.address for buffer in found if buffer is not None and buffer.size}
+
+
+def _from_file(name: str, items: Sequence[str]) -> "tuple[pa.Table, bool]":
+    path = as_path(name)
+    ending = path.suffix.lower()
+    if "://" in name or ending not in (".csv", ".parquet"):
+        raise SourceError(_WHAT)
+    if not os.path.isfile(path):  # noqa: PTH113 (False, not an error, for an impossible name)
+        raise SourceError(f"there is no file {name!r} with a list of items")
+    try:
+        return (_csv(path, items), False) if ending == ".csv" else (_parquet(path, items), True)
+    except Exception:  # whatever the library says of a file that anybody may have made
+        raise SourceError(
+            f"the list of items {name!r} cannot be read: it has the columns {list(items)!r}, in "
+            "CSV named in the first line, and no more than a million rows"
+        ) from None
+
+
+def _csv(path: Path, items: Sequence[str]) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import csv
+
+    text = csv.ConvertOptions(
+        column_types=dict.fromkeys(items, pa.string()),
+        include_columns=list(items),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return csv.read_csv(path, convert_options=text)
+
+
+def _parquet(path: Path, items: Sequence[str]) -> "pa.Table":
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        if file.metadata.num_rows > MOST_ITEMS:
+            raise ValueError("too many rows")
+        return file.read(columns=list(items))
+
+
+def _from_memory(given: Any, items: Sequence[str]) -> "pa.Table":  # noqa: ANN401
+    import pyarrow as pa
+
+    polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
+    try:
+        if isinstance(given, pa.Table):
+            return given
+        if polars is not None and isinstance(given, polars.DataFrame):
+            return given.to_arrow()
+        if pandas is not None and isinstance(given, pandas.DataFrame):
+            return pa.Table.from_pandas(given, preserve_index=False)
+        if isinstance(given, list | tuple):
+            return _of_values(given, items)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise SourceError(
+            "the values of the list of items are not of one type in each column"
+        ) from None
+    raise SourceError(f"{_WHAT}, got {type(given).__name__}")
+
+
+def _of_values(values: Sequence[Any], items: Sequence[str]) -> "pa.Table":
+    import pyarrow as pa
+
+    rows = [(value,) for value in values] if len(items) == 1 else list(values)
+    if not all(isinstance(row, tuple | list) and len(row) == len(items) for row in rows):
+        raise SourceError(f"with several item columns, each item is a tuple of {len(items)} values")
+    columns = zip(*rows, strict=True) if rows else ([] for _ in items)
+    return pa.table(
+        {name: pa.array(list(column)) for name, column in zip(items, columns, strict=True)}
+    )
+
+
+def _plain(table: "pa.Table") -> "pa.Table":
+    """Return the table without dictionaries, and with one type for all texts."""
+    import pyarrow as pa
+
+    for place, name in enumerate(table.column_names):
+        column = table[place]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if _is_text(column.type):
+            column = column.cast(pa.string())
+        table = table.set_column(place, name, column)
+    return table
+
+
+def _checked(table: "pa.Table") -> "pa.Table":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not table.num_rows:
+        raise SourceError("the list of items is empty")
+    if table.num_rows > MOST_ITEMS:
+        raise SourceError(f"a list of items has at most {MOST_ITEMS:,} rows")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count:
+            raise SourceError(f"the list of items has an empty value in column {name!r}")
+        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+            raise SourceError(f"the list of items has a value in column {name!r} that is no number")
+        if pa.types.is_nested(column.type):
+            raise SourceError(f"column {name!r} of the list of items holds no plain values")
+    keys = table.rename_columns([str(place) for place in range(table.num_columns)])
+    if keys.group_by(keys.column_names).aggregate([]).num_rows < table.num_rows:
+        raise SourceError("an item stands twice in the list of items")
+    return table
+
+
+def _converted(
+    column: "pa.ChunkedArray",
+    kind: Any,  # noqa: ANN401 (a type of Ibis)
+    name: str,
+    *,
+    typed: bool,
+) -> "pa.ChunkedArray":
+    """Return a column of the list as one of the type that the events have there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = ("integer", "floating", "decimal", "boolean", "date", "time", "timestamp", "binary")
+    of = next((one for one in plain if getattr(kind, f"is_{one}")()), None)
+    target = pa.string() if of is None else kind.to_pyarrow()
+    wrong = SourceError(
+        f"column {name!r} of the events is of type {kind}, and the list of items has "
+        f"{column.type if typed else 'text there that is none'}; give it the type of the events"
+    )
+    if typed and _kind_of(column.type) != (of or "string"):
+        raise wrong
+    if of == "binary" and not typed:
+        raise wrong
+    if of == "timestamp" and typed and (column.type.tz is None) != (target.tz is None):
+        raise wrong
+    try:
+        converted = column.cast(target)
+    except pa.ArrowException:
+        raise wrong from None
+    # 0.0 and −0.0 are the same item.
+    return pc.add(converted, pa.scalar(0.0, target)) if of == "floating" else converted
+
+
+def _kind_of(kind: "pa.DataType") -> str:
+    import pyarrow as pa
+
+    names = ("integer", "floating", "decimal", "boolean", "date", "time", "timestamp", "binary")
+    if _is_text(kind):
+        return "string"
+    return next((one for one in names if getattr(pa.types, f"is_{one}")(kind)), "other")
+
+
+def _is_text(kind: "pa.DataType") -> bool:
+    return str(kind) in ("string", "large_string", "string_view")

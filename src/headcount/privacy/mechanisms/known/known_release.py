@@ -1,0 +1,121 @@
+"""Counts of the items of a public list: one noise for all of them, and nothing to find.
+
+`known.md`, beside this file, is the proof of what `known_release` claims.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.gaussian import sigma_for
+from headcount.privacy.mechanisms.rationed.queries import PaidQueries
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.randomness import Entropy
+from headcount.views.protocol import Population
+
+#: What part of ρ tells how many items users have. With 5 %, the noise of counts is 2.6 % larger.
+SIZES_SHARE = Fraction(5, 100)
+#: By how many σ the users of a bin stand out. Noise alone does so in one of 4,000 runs with 30
+#: items, and the noise of counts is larger than it need be then.
+SEEN = 4.0
+#: How many bins beyond the last one seen are taken to have as many users as noise may hide: where
+#: some users have many items, a few have more.
+NEAR = 3
+# Costs are whole parts of a ration. With a σ larger by this, a million of them still add up to one.
+_ROUNDING = 1 + 1e-6
+
+
+@dataclass(frozen=True)
+class KnownCounts:
+    """The transcript of a run. All of it may be published.
+
+    Attributes:
+        noisy: the counts of the listed items, in the order of the list.
+        sigma: σ of their noise.
+        bound: how many items of a user count in full.
+        low: by how many users a count may be too low because some have more, as far as is seen.
+        hidden: how many users with more items than the bound noise may hide; 0 if it was given.
+        spent: what the filter recorded.
+    """
+
+    noisy: NDArray[np.float64]
+    sigma: float
+    bound: int
+    low: float
+    hidden: int
+    spent: Cost
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """The standard errors of the counts: of noise and of what may be missing."""
+        return np.full(self.noisy.size, math.hypot(self.sigma, self.low))
+
+
+def known_release(
+    population: Population, items: int, rho: Fraction, entropy: Entropy, bound: int | None = None
+) -> KnownCounts:
+    """Count so many items, which have all been found in a population that has no others.
+
+    Formal guarantee: the result, all of it, is ``rho``-zCDP with respect to adding or removing one
+    user, with no δ (known.md).
+
+    Args:
+        population: who has which of the items.
+        items: how many there are.
+        rho: what may be spent.
+        entropy: where noise comes from.
+        bound: how many items of a user are to count in full; chosen if not given.
+    """
+    asking = PaidQueries(population, entropy, PrivacyFilter(Cost(rho)))
+    low, hidden = 0.0, 0
+    if bound is None and items > 1:
+        sizes = asking.sizes(SIZES_SHARE * rho)
+        users, noise = seen_users(sizes.noisy, sizes.sigma, items)
+        bound, low = chosen_bound(users, items, asking.filter.left.rho)
+        # In all bins beyond the bound together.
+        beyond = sum(1 for upper in Sizes.UPPERS[: users.size] if upper > bound)
+        hidden = math.ceil(SEEN * noise * math.sqrt(beyond)) if bound < items else 0
+    bound = min(bound or 1, items)
+    rest = asking.filter.left.rho
+    sigma = sigma_for(rest, bound) * _ROUNDING
+    noisy = asking.counts(np.full(items, sigma), rest)
+    return KnownCounts(noisy, sigma, bound, low, hidden, asking.filter.spent)
+
+
+def seen_users(
+    noisy: NDArray[np.float64], sigma: float, items: int
+) -> tuple[NDArray[np.float64], float]:
+    """Return how many users the bins of `Sizes` have that such a list can fill, and σ of each."""
+    bins = sum(1 for least in Sizes.BOUNDS if least <= items)
+    users = np.where(noisy[:bins] >= SEEN * sigma, noisy[:bins], 0.0)
+    # Many bins may have a few users each, of whom only the sum stands out.
+    rest = noisy[1:bins]
+    if rest.sum() >= SEEN * sigma * math.sqrt(max(bins - 1, 1)):
+        users[1:] = np.maximum(rest, 0.0)
+    last = int(np.flatnonzero(users)[-1]) if users.any() else 0
+    if last > 0:  # somebody has several
+        near = slice(last + 1, last + 1 + NEAR)
+        users[near] = np.maximum(noisy[:bins][near], 0.0) + sigma
+    return users, sigma
+
+
+def chosen_bound(users: NDArray[np.float64], items: int, rho: Fraction) -> tuple[int, float]:
+    """Return how many items are to count in full, and how low a count may be then.
+
+    Whoever has k items, more than the bound b, counts for √(b/k) in each. An item whose users are
+    all of these is low by the sum of what they lack, and none is lower. The bound is the one for
+    which the squares of that and of σ add up to the least.
+    """
+    uppers = [min(upper, items) for upper in Sizes.UPPERS[: users.size]]
+    most = np.array(uppers, dtype=np.float64)
+
+    def low(bound: int) -> float:
+        return float(users @ (1 - np.sqrt(np.minimum(bound / most, 1.0))))
+
+    bounds = sorted({1, *uppers})
+    best = min(bounds, key=lambda bound: bound / (2 * float(rho)) + low(bound) ** 2)
+    return best, low(best)

@@ -1,0 +1,55 @@
+"""Who has which of a public list of items, held by the engine that holds the events."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.arrays import to_arrow
+from headcount.engines.base import Expression
+from headcount.inputs.open import Events
+from headcount.views.engine_population import EnginePopulation
+from headcount.views.histogram import unused_name
+from headcount.views.passes import Passes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KnownPopulation(EnginePopulation):
+    """A population whose found items are a public list, and which has no others.
+
+    It answers `sizes`, which counts listed items, and `clipped_sums`. Items that are not in the
+    list do not exist: no row about them has any influence on an answer.
+    """
+
+    def __init__(self, events: Events, user: str, items: Sequence[str], listed: "pa.Table") -> None:
+        import ibis
+
+        self._passes = passes = Passes(events, user, items)
+        self._listed = listed
+        place = unused_name("place", [*items, passes.user])
+        places = to_arrow(np.arange(listed.num_rows, dtype=np.int64))
+        public = passes.public(listed.append_column(place, places))
+        found = passes.pairs.join(public, list(items))
+        pairs = passes.keep(found.select(user_number=found[passes.user], place=found[place]))
+        sizes = pairs.group_by("user_number").agg(items=ibis._.count().cast("int64"))
+        self._split: _Listed = _Listed(pairs, passes.keep(sizes))  # type: ignore[assignment]
+
+    def found_names(self) -> "pa.Table":
+        """Return the items of the list, in its order: public."""
+        return self._listed
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """The pairs of listed items.
+
+    Attributes:
+        found_pairs: as a ``user_number`` and the item's ``place`` in the list.
+        open_sizes: how many ``items`` of the list each ``user_number`` has.
+    """
+
+    found_pairs: Expression
+    open_sizes: Expression
