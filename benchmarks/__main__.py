@@ -4,11 +4,12 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks import aggregation, ledger, mechanism, process, trial
+from benchmarks import aggregation, ledger, mechanism, noise, process, trial
 
 PARTS = {
     "startup": process.startup,
     "mechanism": mechanism.run,
+    "noise": noise.run,
     "aggregation": aggregation.run,
     "ledger": ledger.run,
     "trial": trial.run,

@@ -17,7 +17,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 REQUIRED = [Requirement(line) for line in sum(EXTRAS.values(), PROJECT["dependencies"])]
 #: What decides what is counted, what is drawn, and what a query means.
 PRIVACY_RESTS_ON = (
-    *("duckdb", "ibis-framework", "numpy", "opendp", "polars", "psycopg", "pyarrow", "pyspark"),
+    *("duckdb", "ibis-framework", "numpy", "polars", "psycopg", "pyarrow", "pyspark"),
     *("sqlalchemy", "sqlglot"),
 )
 

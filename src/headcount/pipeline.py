@@ -189,8 +189,8 @@ def _try_out(entropy: Entropy) -> None:
         entropy.try_out()
     except Exception as error:
         raise EngineError(
-            "noise cannot be drawn: OpenDP, which samples it, does not work here "
-            f"({type(error).__name__}); install it again. Nothing was spent"
+            "noise cannot be drawn: the random numbers of the operating system, or NumPy, do not "
+            f"work here ({type(error).__name__}). Nothing was spent"
         ) from None
 
 

@@ -47,7 +47,7 @@ def unloaded():
     try:
         raise OSError("lib.so: failed to map segment from shared object")
     except OSError as error:
-        raise Exception("Unable to load OpenDP shared library", "lib.so", error)  # noqa: B904
+        raise Exception("Unable to load shared library", "lib.so", error)  # noqa: B904
 
 
 SHORTAGES = {
@@ -62,10 +62,10 @@ SHORTAGES = {
 }
 
 
-@pytest.mark.parametrize("name", [*SHORTAGES, "OpenDP"])
+@pytest.mark.parametrize("name", [*SHORTAGES, "a wrapped library"])
 def test_whoever_runs_out_of_memory(name, capsys):
     def fail():
-        if name == "OpenDP":
+        if name == "a wrapped library":
             unloaded()
         raise SHORTAGES[name]
 
@@ -93,7 +93,7 @@ def test_no_value_is_taken_for_a_lack_of_memory():
 
 
 def test_warnings_as_errors_change_nothing(parquet, tmp_path):
-    """Ibis calls what DuckDB 2.0 deprecates; OpenDP, Polars and pandas warn, too."""
+    """Ibis calls what DuckDB 2.0 deprecates; Polars and pandas warn, too."""
     command = ["release", parquet, "--user", "uid", "--item", "item", "--rho", RHO]
     command += ["--unsafe-seed", "1", "--format", "csv"]
     for engine in ("duckdb", "polars"):

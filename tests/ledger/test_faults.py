@@ -148,7 +148,7 @@ def cannot_read(connection):
 
 def test_what_can_fail_without_data_fails_before_anything_is_reserved(shop, monkeypatch):
     def broken(*given):
-        raise ImportError("libopendp.so: cannot open shared object file")
+        raise OSError("no random numbers here")
 
     events = {"user": "u", "item": "q", "budget": hc.Budget(rho=0.1), "dataset": "shop"}
     table = pa.table({"u": [1], "q": ["tea"]})
@@ -160,7 +160,7 @@ def test_what_can_fail_without_data_fails_before_anything_is_reserved(shop, monk
             hc.release(table, **events, ledger=shop)
     monkeypatch.setattr(OsEntropy, "discrete_gaussian", broken)
     for use in (lambda: hc.release(table, **events, ledger=shop), lambda: release(shop)):
-        with pytest.raises(hc.EngineError, match="OpenDP, which samples it, does not work here"):
+        with pytest.raises(hc.EngineError, match=r"noise cannot be drawn: .*Nothing was spent"):
             use()
     assert [str(entry.kind) for entry in shop.log()] == ["open"]
 

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headcount.privacy.randomness import _VALUES_PER_TASK, OsEntropy
+from headcount.privacy.randomness import OsEntropy
+from headcount.privacy.sampling.gaussian import _AT_ONCE
 from tests.privacy.stats import ALPHA
 
 # So wide that no two of 30,000 independent values are the same, up to their sign, but with
 # probability 30,000²/2 · 2/(2σ·√π) < 3e-7.
 WIDE = 2.0**50
-# What one call is asked for: a single value, some, and as many as several threads share, the last
-# of them with few.
-SIZES = [1] * 20 + [2] * 20 + [1000] * 4 + [3 * _VALUES_PER_TASK + 5] * 2
+# What one call is asked for: a single value, some, and as many as take several rounds of proposals,
+# the last of them with few.
+SIZES = [1] * 20 + [2] * 20 + [1000] * 4 + [3 * _AT_ONCE // 2 + 5] * 2
 
 
 def noise(sigma, sizes=SIZES):
@@ -42,7 +43,7 @@ def correlated(sample):
 
 
 def test_no_two_values_share_their_noise():
-    """Within a call, between the parts that threads draw, and between calls."""
+    """Within a call, between rounds of proposals, and between calls."""
     drawn = noise(WIDE)
     assert len(drawn) < 30_000
     assert len({abs(value) for value in drawn}) == len(drawn)

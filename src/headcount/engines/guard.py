@@ -77,7 +77,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
         return True
     if getattr(error, "sqlite_errorname", "") == "SQLITE_NOMEM":
         return True
-    # OpenDP says that it cannot be loaded with a plain Exception.
+    # Some libraries say that they cannot be loaded with a plain Exception.
     quotes_nothing = isinstance(error, ImportError | OSError) or type(error) in _PLAIN
     if quotes_nothing and any(sign in str(error).lower() for sign in _NO_MEMORY):
         return True

@@ -102,7 +102,7 @@ def _entry(account: Account) -> dict[str, Any]:
                     f"headcount {stated.version}, method {account.method()}:",
                     (
                         *made.mechanisms,
-                        "Noise is discrete, drawn by OpenDP's exact samplers from the operating "
+                        "Noise is discrete, drawn by an exact sampler from the operating "
                         "system's random numbers; costs are exact rationals, rounded up.",
                         "How long a run takes is not protected.",
                     ),

@@ -3,12 +3,14 @@
     accounting/   what a step costs, and the filter that no sequence of steps exceeds
     mechanisms/   what releases counts, one folder each: code, proof, tuning; and their registry
     randomness    the one place where randomness enters
+    sampling/     discrete Gaussian noise from uniform words, exactly
 
 Read it in this order, with the paper beside it:
 
     accounting/budget          what may be spent, as (ρ, δ) and as (ε, δ)   budget.md, conversion
     accounting/filter          asked before every step, never exceeded
     accounting/gaussian        what noise costs, and how far it reaches
+    sampling/gaussian          noise of exactly the law that accounting speaks of   sampling.md
     mechanisms/pcr/            Private Count Release                        pcr.md
         settings, schedule     the paper's parameters, the levels and what each costs
         candidates, race       the k̄ highest counts and all picks of one level   race.md

@@ -1,22 +1,18 @@
 """Where randomness comes from. No other module may ask for any.
 
-`OsEntropy` is the one for releases: the operating system's generator for the race, and
-OpenDP's exact discrete Gaussian sampler, which is seeded from it too. `SeededEntropy` is
-for experiments; whatever was made with it is marked ``private: false``.
+`OsEntropy` is the one for releases: words of the operating system's generator, for the race and for
+the exact discrete Gaussian sampler. `SeededEntropy` is for experiments; whatever was made with it
+is marked ``private: false``.
 """
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
-
-# A value takes some 15 µs, so that a thread pays from a few thousand on.
-_VALUES_PER_TASK = 4096
+from headcount.privacy.sampling.gaussian import add_noise
+from headcount.privacy.sampling.uniform import Words
 
 
 def random_identity() -> str:
@@ -42,14 +38,14 @@ class Entropy(Protocol):
 
 
 class OsEntropy:
-    """The operating system's generator, unbuffered, and OpenDP's exact sampler.
+    """The operating system's generator, unbuffered, and an exact sampler fed from it.
 
     Formal guarantee: `words` are as good as `os.urandom`. `discrete_gaussian` adds noise of
-    P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the exact value of the given float: OpenDP
-    samples it in rational arithmetic (Canonne, Kamath, Steinke 2020).
+    P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the exact value of the given float, to each value its
+    own (sampling/sampling.md).
 
-    Edge cases: no values give no noise and draw nothing. OpenDP saturates at the ends of a
-    64-bit integer, which is post-processing.
+    Edge cases: no values give no noise and draw nothing. A sum beyond the ends of a 64-bit integer
+    becomes that end, which is post-processing.
     """
 
     private = True
@@ -60,25 +56,8 @@ class OsEntropy:
 
     def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:
         """Return each integer plus its own discrete Gaussian noise with parameter σ²."""
-        if not values:
-            return []
-        # Imported here because it takes 0.2 s, and `headcount --help` needs none of it.
-        from opendp.domains import atom_domain, vector_domain
-        from opendp.measurements import make_gaussian
-        from opendp.metrics import l2_distance
-        from opendp.mod import enable_features
-
-        enable_features("contrib")
-        measurement = make_gaussian(
-            vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=sigma
-        )
-        starts = range(0, len(values), _VALUES_PER_TASK)
-        parts = [list(values[start : start + _VALUES_PER_TASK]) for start in starts]
-        if len(parts) == 1:
-            return list(measurement(parts[0]))
-        # Every value gets noise of its own, so it does not matter which thread draws it.
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return [noisy for part in pool.map(measurement, parts) for noisy in part]
+        noisy: list[int] = add_noise(values, sigma, self).tolist()
+        return noisy
 
     def try_out(self) -> None:
         """Draw something and drop it, so that a broken installation is noticed early."""

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.randomness import Entropy, Words
+from headcount.privacy.sampling.uniform import LazyUniform, Words
 
 Floats = NDArray[np.float64]
 
@@ -49,30 +49,6 @@ def read(words: Words) -> tuple[Floats, Floats]:
         logarithm = np.log(exponential)
     coarse = (words < _COARSE) | (ones_complement < _COARSE)
     return logarithm, np.where(coarse, math.inf, READING_ERROR)
-
-
-class LazyUniform:
-    """A uniform number V on (0, 1) of which the leading bits are known.
-
-    Clocks that share a V share the object, so that all of them see the same further bits.
-    """
-
-    __slots__ = ("_entropy", "bits", "length")
-
-    def __init__(self, word: int, entropy: Entropy) -> None:
-        self.bits = word
-        self.length = 64
-        self._entropy = entropy
-
-    @property
-    def first_word(self) -> int:
-        """The leading 64 bits."""
-        return self.bits >> (self.length - 64)
-
-    def draw_more_bits(self) -> None:
-        """Draw 64 more bits."""
-        self.bits = self.bits << 64 | int(self._entropy.words(1)[0])
-        self.length += 64
 
 
 class Clock:

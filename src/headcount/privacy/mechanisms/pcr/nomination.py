@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from headcount.privacy.mechanisms.pcr.clocks import (
     RELATIVE_ERROR,
     Clock,
-    LazyUniform,
     read,
     rings_before,
 )
 from headcount.privacy.mechanisms.pcr.race import any_but
 from headcount.privacy.randomness import Entropy
+from headcount.privacy.sampling.uniform import LazyUniform
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

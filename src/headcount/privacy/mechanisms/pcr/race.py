@@ -24,12 +24,12 @@ from headcount.privacy.mechanisms.pcr.clocks import (
     READING_ERROR,
     RELATIVE_ERROR,
     Clock,
-    LazyUniform,
     read,
     rings_before,
 )
 from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.randomness import Entropy
+from headcount.privacy.sampling.uniform import LazyUniform
 
 # Candidates with x = ln(weight/weight of ⊥) at or above this are timed one by one.
 _NEAR = -3.0

@@ -1,0 +1,190 @@
+"""Discrete Gaussian noise: proposals from a staircase, accepted exactly (sampling.md)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.sampling.blocks import LARGEST_SHAPE, QUARTERS, Staircase, staircase
+from headcount.privacy.sampling.exponential import exp_bounds, exp_of_minus
+from headcount.privacy.sampling.uniform import LazyUniform, WordSource, uniform_below
+
+#: int64 where every value fits, and Python's integers elsewhere.
+Noise = NDArray[Any]
+Integers = NDArray[np.int64]
+
+# Floats that are further apart than this decide; else integers do. Floats are off by less than
+# 2^−31 (sampling.md), and one proposal in half a million is decided again, which costs nothing.
+SLACK = 2.0**-20
+# What U is read to at least, before it is compared in floats.
+_LEAST_PARTS = 2**32
+# Up to here proposals stay below 2^62.
+_WIDEST_IN_WORDS = 2.0**58
+# As many proposals at a time as the caches of a processor hold.
+_AT_ONCE = 2**13
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Law:
+    """The discrete Gaussian of one σ, and the blocks that it is sampled from.
+
+    Attributes:
+        sigma: σ, exactly this float.
+        width: w, how many integers a block has: block b has those from b·w to (b + 1)·w − 1.
+        stairs: a staircase of a shape s with σ ≤ s·w.
+    """
+
+    sigma: float
+    width: int
+    stairs: Staircase
+
+    @property
+    def proposals_each(self) -> float:
+        """About how many proposals a value takes: the areas below the staircase and the law."""
+        stairs = 2 * self.width * float(self.stairs.ends[-1]) / self.stairs.unit
+        return stairs / max(1.0, math.sqrt(2 * math.pi) * self.sigma)
+
+    def accepts(self, x: int, block: int, whole: int, parts: int, rest: LazyUniform) -> bool:
+        """Whether U = (whole + rest)/parts is below exp(−x²/(2σ²))/h_b, for the block b of x.
+
+        Formal guarantee: exactly so, for the real number U: bits of the rest are drawn until it is
+        known, which ends with probability 1.
+        """
+        exponent = Fraction(x * x) / (2 * Fraction(self.sigma) ** 2)
+        height = self.stairs.height(block)
+        while True:
+            step = height / (parts << rest.length)
+            known = (whole << rest.length) + rest.bits
+            # exp is known about as well as U·h, which is between known·step and one step more.
+            bits = math.ceil(1 / step).bit_length()
+            low, high = exp_bounds(exponent, bits)
+            if (known + 1) * step <= Fraction(low, 1 << bits):
+                return True
+            if known * step >= Fraction(high, 1 << bits):
+                return False
+            rest.draw_more_bits()
+
+
+# A mechanism asks for many values of a few σ, one after the other.
+@lru_cache(maxsize=64)
+def law_of(sigma: float) -> Law:
+    """Return the law of a σ, with blocks that suit it."""
+    if not 0 < sigma < math.inf:
+        raise ValueError("σ must be a positive, finite number")
+    exact = Fraction(sigma)
+    width = math.ceil(exact / LARGEST_SHAPE)
+    return Law(sigma, width, staircase(math.ceil(exact * QUARTERS / width)))
+
+
+def add_noise(values: Sequence[int], sigma: float, source: WordSource) -> Integers:
+    """Return each 64-bit integer plus discrete Gaussian noise of its own.
+
+    Formal guarantee: the noises are independent, with P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the
+    exact value of the float, if the words of the source are independent and uniform.
+
+    Edge cases: no values draw nothing. A sum that is no 64-bit integer becomes the nearest one.
+    That happens to the exact sum, which is post-processing: noise alone is never cut off.
+
+    Raises:
+        ValueError: σ is no positive, finite number.
+    """
+    given = np.array(values, dtype=np.int64)
+    noise = sample(given.size, sigma, source)
+    if _reach(given) + _reach(noise) <= _MOST:
+        return given + noise.astype(np.int64, copy=False)
+    sums = (one + other for one, other in zip(given.tolist(), noise.tolist(), strict=True))
+    return np.array([min(max(each, _LEAST), _MOST) for each in sums], dtype=np.int64)
+
+
+def _reach(numbers: NDArray[Any]) -> int:
+    """Return how far from 0 any of the numbers is, as one of Python's integers."""
+    return max(-int(numbers.min()), int(numbers.max())) if numbers.size else 0
+
+
+def sample(count: int, sigma: float, source: WordSource) -> Noise:
+    """Return independent discrete Gaussian integers, each made of words of its own."""
+    law = law_of(sigma)
+    if sigma > _WIDEST_IN_WORDS:
+        return np.array([_one_by_one(law, source) for _ in range(count)], dtype=object)
+    drawn: list[Noise] = [np.zeros(0, dtype=np.int64)]
+    missing = count
+    while missing > 0:
+        # A few more than are needed on average. How many there are does not depend on what comes
+        # out of them, and those after the last that is needed are dropped unseen.
+        proposals = math.ceil(1.02 * law.proposals_each * missing) + 8
+        drawn.append(_accepted(law, min(proposals, _AT_ONCE), source)[:missing])
+        missing -= drawn[-1].size
+    return np.concatenate(drawn)
+
+
+def _accepted(law: Law, number: int, source: WordSource) -> Noise:
+    """Make so many proposals of fresh words, and return those that are accepted."""
+    stairs, width = law.stairs, law.width
+    # One word says which block, and one says x, its sign and U = (whole + rest)/parts.
+    first, second = source.words(2 * number).reshape(2, number)
+    block = np.searchsorted(stairs.ends, first, side="right").astype(np.int64, copy=False)
+    places, parts = 2 * width, 2**64 // (2 * width)
+    whole = second // np.uint64(places)
+    place = (second - whole * np.uint64(places)).astype(np.int64)
+    rests = source.words(number) if parts < _LEAST_PARTS else None
+    x = block * width + (place >> 1)
+    negative = (place & 1).astype(np.bool_)
+    # Beyond the last end there is no block, and 0 would come twice. What is left of a word beyond
+    # all parts is a U of 1 or more, which is never accepted.
+    possible = (block <= stairs.tail) & ~(negative & (x == 0))
+
+    with np.errstate(over="ignore"):  # of a tiny σ; exp(−∞) is what it should be
+        exponent = x / law.sigma
+        exponent *= exponent
+    exponent *= 0.5
+    exponent -= stairs.exponents[block]
+    lead = exp_of_minus(exponent)
+    lead *= stairs.shares[block]
+    uniform = whole.astype(np.float64)
+    if rests is not None:
+        uniform += rests * 2.0**-64
+    uniform /= float(parts)
+    lead -= uniform
+    accept = possible & (lead > SLACK)
+
+    # Where floats cannot tell, and in the tail, integers and further words decide.
+    unsure = possible & ((np.abs(lead) <= SLACK) | (block == stairs.tail))
+    for j in np.flatnonzero(unsure).tolist():
+        beyond = _heads(source) if block[j] == stairs.tail else 0
+        if beyond:
+            x = x.astype(object)  # it may not fit
+            x[j] += beyond * width
+        rest = LazyUniform(int(source.words(1)[0] if rests is None else rests[j]), source)
+        accept[j] = law.accepts(int(x[j]), int(block[j]) + beyond, int(whole[j]), parts, rest)
+    chosen: Noise = np.where(negative, -x, x)[accept]
+    return chosen
+
+
+def _heads(source: WordSource) -> int:
+    """Return how often a fair coin shows heads before it shows tails."""
+    heads = 0
+    while int(source.words(1)[0]) & 1:
+        heads += 1
+    return heads
+
+
+def _one_by_one(law: Law, source: WordSource) -> int:
+    """Return one value in integers alone, for a σ whose proposals words do not hold."""
+    while True:
+        first, second, third = source.words(3)
+        block = int(np.searchsorted(law.stairs.ends, first, side="right"))
+        if block > law.stairs.tail:
+            continue
+        if block == law.stairs.tail:
+            block += _heads(source)
+        x, negative = block * law.width + uniform_below(law.width, source), bool(second & 1)
+        if negative and x == 0:
+            continue
+        if law.accepts(x, block, 0, 1, LazyUniform(int(third), source)):
+            return -x if negative else x

@@ -1,0 +1,49 @@
+"""Words, and a uniform number of which as many bits are drawn as a comparison asks for."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+
+
+class WordSource(Protocol):
+    """Where uniform words come from."""
+
+    def words(self, count: int) -> Words:
+        """Return independent uniform 64-bit words."""
+
+
+class LazyUniform:
+    """A uniform number V on (0, 1) of which the leading bits are known.
+
+    Whoever shares a V shares the object, so that all see the same further bits.
+    """
+
+    __slots__ = ("_source", "bits", "length")
+
+    def __init__(self, word: int, source: WordSource) -> None:
+        self.bits = word
+        self.length = 64
+        self._source = source
+
+    @property
+    def first_word(self) -> int:
+        """The leading 64 bits."""
+        return self.bits >> (self.length - 64)
+
+    def draw_more_bits(self) -> None:
+        """Draw 64 more bits."""
+        self.bits = self.bits << 64 | int(self._source.words(1)[0])
+        self.length += 64
+
+
+def uniform_below(bound: int, source: WordSource) -> int:
+    """Return a whole number from 0 to ``bound`` − 1, each equally likely, however large it is."""
+    number = bound.bit_length() // 64 + 1
+    while True:
+        drawn = int.from_bytes(source.words(number).tobytes(), "little")
+        # What is left of a whole number of bounds would make the small results likelier.
+        if drawn < 2 ** (64 * number) // bound * bound:
+            return drawn % bound
