@@ -224,6 +224,12 @@ def test_a_sigma_that_is_none(sigma):
         add_noise([1], sigma, SeededEntropy(1))
 
 
+def test_only_whole_numbers_get_noise():
+    assert add_noise([np.int64(7)], 1e-3, SeededEntropy(1)).tolist() == [7]
+    with pytest.raises(TypeError):
+        add_noise([1.5], 1.0, SeededEntropy(1))
+
+
 @pytest.mark.parametrize("sigma", [5e-324, 1e-300, 1e-3])
 def test_tiny_noise_is_none(sigma):
     assert set(sample(1000, sigma, SeededEntropy(1)).tolist()) == {0}

@@ -1,6 +1,7 @@
 """Discrete Gaussian noise: proposals from a staircase, accepted exactly (sampling.md)."""
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -93,8 +94,10 @@ def add_noise(values: Sequence[int], sigma: float, source: WordSource) -> Intege
 
     Raises:
         ValueError: σ is no positive, finite number.
+        TypeError: a value is no whole number.
     """
-    given = np.array(values, dtype=np.int64)
+    # A number that is not whole is an error here, where an array would cut it off unseen.
+    given = np.fromiter(map(operator.index, values), dtype=np.int64, count=len(values))
     noise = sample(given.size, sigma, source)
     if _reach(given) + _reach(noise) <= _MOST:
         return given + noise.astype(np.int64, copy=False)
@@ -177,8 +180,8 @@ def _heads(source: WordSource) -> int:
 def _one_by_one(law: Law, source: WordSource) -> int:
     """Return one value in integers alone, for a σ whose proposals words do not hold."""
     while True:
-        first, second, third = source.words(3)
-        block = int(np.searchsorted(law.stairs.ends, first, side="right"))
+        first, second, third = source.words(3).tolist()
+        block = int(np.searchsorted(law.stairs.ends, np.uint64(first), side="right"))
         if block > law.stairs.tail:
             continue
         if block == law.stairs.tail:
@@ -186,5 +189,5 @@ def _one_by_one(law: Law, source: WordSource) -> int:
         x, negative = block * law.width + uniform_below(law.width, source), bool(second & 1)
         if negative and x == 0:
             continue
-        if law.accepts(x, block, 0, 1, LazyUniform(int(third), source)):
+        if law.accepts(x, block, 0, 1, LazyUniform(third, source)):
             return -x if negative else x
