@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -61,6 +62,14 @@ def example_files(tmp_path_factory):
             rows.writerows(
                 [n, country, "home"] for n in range(first, first + 2000) for country in ("NO", "SE")
             )
+    visits = folder / "visits"
+    visits.mkdir()
+    for week in range(2):
+        people = [f"u{n}" for n in range(1000 * week, 1000 * week + 3000)]
+        at = [datetime(2026, 1, 5 + 7 * week + n % 7, 12, tzinfo=UTC) for n in range(3000)]
+        pages = ["home"] * 2000 + ["prices"] * 1000
+        of_week = pa.table({"user_id": people, "page": pages, "visited_at": at})
+        pq.write_table(of_week, visits / f"2026-W{2 + week:02}.parquet")
     plays = [(f"listener {n}", artist) for artist in ("Ada", "Bo") for n in range(3000)]
     with contextlib.closing(sqlite3.connect(folder / "music.sqlite")) as music:
         music.execute("CREATE TABLE plays (listener TEXT, artist TEXT)")

@@ -5,6 +5,7 @@ from typing import Any
 
 from headcount.engines import DEFAULT_MEMORY, CancelToken
 from headcount.inputs import SourceName, TableLike
+from headcount.inputs.periods import Period, Protect
 from headcount.pipeline import LedgerName, ask, ask_of_histogram, silent
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import Progress
@@ -41,6 +42,9 @@ def release(
     max_items_per_user: int | None = None,
     min_users: int | None = None,
     top: int | None = None,
+    by: tuple[Period, str] | None = None,
+    timezone: str | None = None,
+    protect: Protect = "user",
     columns: Columns = "standard",
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
@@ -54,7 +58,8 @@ def release(
     """Release how many distinct users have each item, with differential privacy.
 
     Formal guarantee: the result is (``budget.epsilon``, ``budget.delta``)-DP and
-    ``budget.delta``-approximate ``budget.rho``-CDP for one user's rows, added or removed.
+    ``budget.delta``-approximate ``budget.rho``-CDP for one user's rows, added or removed; with
+    another ``protect``, for one user's rows within one period.
 
     Warns with a `PrivacyWarning`, before anything is read or spent, if the budget promises little,
     or if this process released the same source before without a ledger that adds them up.
@@ -92,6 +97,13 @@ def release(
         min_users: leaves items out whose released count is lower. It costs nothing, and saves
             nothing.
         top: keeps so many of the highest released counts. It costs nothing, and saves nothing.
+        by: a period and a column of dates or timestamps, such as ``("week", "when")``: users are
+            counted within each day, week (from Monday), month or year, whose first day is in a
+            column of its name. Rows without a time are left out.
+        timezone: whose days are meant where the times have a time zone, as the IANA database calls
+            it; UTC if not given. Times without a zone are taken as they are written.
+        protect: ``"user"`` protects all rows of a person; ``"user-day"``, ``"user-week"``,
+            ``"user-month"`` and ``"user-year"`` those within one period only, which is less.
         columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
             anything was estimated from them.
         memory: what the embedded engine may use before it spills to disk.
@@ -129,6 +141,9 @@ def release(
         max_items_per_user=max_items_per_user,
         min_users=min_users,
         top=top,
+        by=by,
+        timezone=timezone,
+        protect=protect,
         columns=columns,
         data_version=data_version,
     )

@@ -9,6 +9,7 @@ from headcount.cautions import Caution
 from headcount.engines import DEFAULT_MEMORY, CancelToken, Session
 from headcount.errors import EngineError, LedgerError, SettingsError
 from headcount.inputs import Request, check_named, is_deferred, open_source
+from headcount.inputs.periods import in_periods
 from headcount.inputs.unit import Unit
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger, utc_now
@@ -74,17 +75,24 @@ def ask(
             progress("opening the source")
             events = open_source(session, question.source, question.request)
             check_columns(events, user, items)
-            charge.ensure_counted_by(events.counted_by(user))
+            periods = question.periods
+            stated: dict[str, dict[str, str | None]] = {}
+            if periods is not None:
+                stated = {"by": periods.described(events.table)}
+                events = in_periods(events, user, items, periods)
+            charge.ensure_counted_by(events.counted_by(user), stated.get("by"))
             guarantee = Guarantee.of(
                 question.budget,
                 method=chosen.name,
                 private=entropy.private,
                 unit=events.unit,
+                within=None if periods is None else periods.protected_period,
+                settings=stated,
                 provenance=provenance(charge, today, private=entropy.private),
             )
             known = question.known_items
             listed = None if known is None else known.with_types_of(events.table.schema())
-            view = EngineView(events, user, items, listed)
+            view = EngineView(events, user, question.counted, listed)
         chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
         chosen_rows = chosen_rows or question.where is not None
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():

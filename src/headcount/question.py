@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, cast, get_args
 from headcount.errors import BudgetError, SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike
 from headcount.inputs.known import KnownItems, read_known_items
+from headcount.inputs.periods import Period, Periods, Protect, periods_of
 from headcount.inputs.where import parsed
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, Known, Mechanism, Options, mechanism
@@ -62,6 +63,9 @@ class Question:
     max_items_per_user: int | None = None
     min_users: int | None = None
     top: int | None = None
+    by: tuple[Period, str] | None = None
+    timezone: str | None = None
+    protect: Protect = "user"
     columns: Columns = "standard"
     data_version: str | None = None
 
@@ -75,10 +79,22 @@ class Question:
         if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
             read = read_known_items(self.items_from, self.items, self.source)
             object.__setattr__(self, "items_from", read)
+        if isinstance(self.by, list):  # as JSON has it
+            object.__setattr__(self, "by", tuple(self.by))
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
             raise SourceError("a table is given by its name, and SQL as text")
         _ = self.request
         _ = self.row_limits
+        named = [name.casefold() for name in (self.user, *self.items)]
+        if self.periods is not None and self.periods.period in named:
+            raise SourceError(
+                f"the first days of periods go into a column called {self.periods.period!r}, so "
+                "that neither the user column nor an item column can be called so; rename it"
+            )
+        if self.periods is not None and self.items_from is not None:
+            raise SettingsError(
+                "a list of items does not go with periods: it would have to name the days as well"
+            )
         check_names(self.user, self.items)
         version = self.data_version
         if version is not None and not (
@@ -92,6 +108,16 @@ class Question:
     def items(self) -> list[str]:
         """The columns whose values are counted, those of segments first."""
         return [*self.per, *self.item]
+
+    @property
+    def periods(self) -> Periods | None:
+        """In which periods users are counted, and what is protected; None if there are none."""
+        return periods_of(self.by, self.timezone, self.protect)
+
+    @property
+    def counted(self) -> list[str]:
+        """The columns that make an item of the result: those that were named, and the period."""
+        return self.items + ([] if self.periods is None else [self.periods.period])
 
     @property
     def mechanism(self) -> Mechanism:
@@ -123,7 +149,9 @@ class Question:
     def request(self) -> Request:
         """What has to be read."""
         where = None if self.where is None else parsed(self.where)
-        columns = dict.fromkeys([self.user, *self.items, *(where.columns if where else ())])
+        times = [] if self.periods is None else [self.periods.column]
+        named = [self.user, *self.items, *times, *(where.columns if where else ())]
+        columns = dict.fromkeys(named)
         return Request(
             self.table,
             self.sql,

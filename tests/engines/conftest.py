@@ -64,7 +64,7 @@ def on_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str, 
                 file = tmp_path / "events.duckdb"
                 with duckdb.connect(str(file)) as connection:
                     connection.register("given", table)
-                    connection.execute("CREATE TABLE events AS SELECT * FROM given")
+                    connection.execute("CREATE OR REPLACE TABLE events AS SELECT * FROM given")
                 return {"source": file, "table": "events"}
             case "sqlite":
                 file = tmp_path / "events.sqlite"
@@ -94,7 +94,7 @@ def copied_to_postgres(url: str, table: pa.Table, name: str = "events") -> str:
 
     kinds = {"string": "text", "int64": "bigint", "date32[day]": "date", "binary": "bytea"}
     kinds |= {"timestamp[us]": "timestamp", "double": "float8", "bool": "boolean"}
-    kinds |= {"timestamp[s, tz=UTC]": "timestamptz"}
+    kinds |= dict.fromkeys(("timestamp[s, tz=UTC]", "timestamp[us, tz=UTC]"), "timestamptz")
     columns = ", ".join(
         f'"{field.name}" {kinds.get(str(field.type), "numeric(30, 4)")}' for field in table.schema
     )

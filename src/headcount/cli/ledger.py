@@ -10,6 +10,7 @@ from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import budget_from, force_option
 from headcount.cli.stderr import say as _say
 from headcount.cli.stdout import stdout_is_terminal, write_stdout
+from headcount.inputs.unit import PROTECTED_PERIODS
 
 if TYPE_CHECKING:
     from headcount.ledger import Ledger
@@ -49,14 +50,17 @@ def _open(where: str, actor: str | None = None) -> "Ledger":
 
 
 def _say_total(ledger: "Ledger", dataset: str) -> None:
+    from headcount.inputs.unit import Unit
     from headcount.ledger.refusal import short, shown
 
     books = ledger.books()
     total, whose = books.total(dataset), books.known(dataset)
+    within = PROTECTED_PERIODS[books.protects(dataset)]
+    about = "" if within is None else f" It protects {Unit.USER.stated(within)}."
     _say(
         f"All releases of {whose!r} together may use {shown(total.as_given(total.limit))}: "
         f"(ε = {short(total.epsilon(total.limit))}, δ = {short(total.delta)})-differential "
-        f"privacy. {shown(total.as_given(books.left(dataset)))} are left."
+        f"privacy. {shown(total.as_given(books.left(dataset)))} are left.{about}"
     )
 
 
@@ -68,6 +72,10 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
 @click.option("--user", metavar="COLUMN",
               help="The column that identifies the user; no release may count by another "
                    "[default: that of the first release].")  # fmt: skip
+@click.option("--protect", type=click.Choice(list(PROTECTED_PERIODS)), default="user",
+              show_default=True,
+              help="What the total protects: all rows of a user, or those within one period. All "
+                   "releases must protect the same.")  # fmt: skip
 @click.option("--rho", type=Float(), help="ρ of all releases together, as in zCDP.")
 @click.option("--epsilon", type=Float(), help="ε of all releases together, as in (ε, δ)-DP.")
 @click.option("--delta", type=Float(), default=DEFAULT_TOTAL_DELTA, show_default=True,
@@ -78,6 +86,7 @@ def init(
     datasets: tuple[str, ...],
     group: str | None,
     user: str | None,
+    protect: str,
     rho: float | None,
     epsilon: float | None,
     delta: float,
@@ -85,7 +94,8 @@ def init(
 ) -> None:
     """Give a dataset a total budget, and create the ledger if there is none."""
     ledger = _open(where, actor)
-    ledger.init(*datasets, budget=budget_from(rho, epsilon, delta), group=group, user=user)
+    budget = budget_from(rho, epsilon, delta)
+    ledger.init(*datasets, budget=budget, group=group, user=user, protect=protect)
     _say_total(ledger, datasets[0])
 
 

@@ -7,6 +7,7 @@ import click
 
 from headcount.cli.numbers import Float, Whole
 from headcount.errors import SourceError
+from headcount.inputs.unit import PROTECTED_PERIODS
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, names
 
@@ -48,6 +49,24 @@ def _one_source(context: click.Context, argument: click.Parameter, given: tuple[
             "give one SOURCE; put a glob in quotes, so that the shell does not expand it"
         )
     return given[0]
+
+
+def period_options(command: _Command) -> _Command:
+    """Add --by, --timezone and --protect."""
+    for option in (
+        click.option("--protect", type=click.Choice(list(PROTECTED_PERIODS)), default="user",
+                     show_default=True,
+                     help="What is protected: all rows of a user, or only those within one period, "
+                          "which promises less to each person."),
+        click.option("--timezone", metavar="NAME",
+                     help="Whose days are meant where times have a time zone, as the IANA database "
+                          "calls it [default: UTC]."),
+        click.option("--by", nargs=2, metavar="PERIOD COLUMN",
+                     help="Count within each day, week (from Monday), month or year of a column of "
+                          "dates or timestamps."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 def mechanism_options(command: _Command) -> _Command:

@@ -14,6 +14,7 @@ from headcount.cli.options import (
     force_option,
     ledger_options,
     mechanism_options,
+    period_options,
     row_options,
     source_options,
 )
@@ -25,6 +26,7 @@ from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
+    from headcount.inputs.periods import Period, Protect
     from headcount.question import Columns, Method
 
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 @budget_options
 @mechanism_options
 @row_options
+@period_options
 @click.option(
     "--engine",
     type=FileEngine(),
@@ -96,6 +99,9 @@ def release(
     max_items_per_user: int | None,
     min_users: int | None,
     top: int | None,
+    by: "tuple[Period, str] | None",
+    timezone: str | None,
+    protect: "Protect",
     engine: str | None,
     spark_conf: tuple[str, ...],
     form: str | None,
@@ -141,6 +147,9 @@ def release(
         max_items_per_user=max_items_per_user,
         min_users=min_users,
         top=top,
+        by=by,
+        timezone=timezone,
+        protect=protect,
         columns=columns,
         data_version=data_version,
     )

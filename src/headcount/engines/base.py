@@ -18,6 +18,12 @@ Expression = Any  # Ibis has no types
 # many digits after the point as its column.
 _CANONICAL_TYPES = ("boolean", "integer", "decimal", "binary", "date", "time", "timestamp")
 
+#: Times before the first of these days, or from the second on, have no period. They are a day
+#: within the years 1 to 9999, so that no time zone leads out of the calendar that all engines and
+#: Python share: beyond it an engine fails, and one row would end the release.
+FIRST_DAY, BEYOND_LAST_DAY = "0001-01-02", "9999-12-31"
+_TRUNCATED_TO = {"week": "W", "month": "M", "year": "Y"}
+
 
 class Engine:
     """Any Ibis backend. Each engine that is known better has a subclass in a module of its own."""
@@ -110,6 +116,53 @@ class Engine:
             f"{self.name} may take different texts for the same, depending on a collation; give "
             "the column as bytes (for instance CAST(… AS BINARY)), so that none are merged"
         )
+
+    def with_day(self, table: Expression, column: str, name: str, zone: str) -> Expression:
+        """Return a table with one more column: the day that a column of times lies in.
+
+        Formal guarantee: each row's day is a function of its own time, and no row is an error.
+
+        Args:
+            table: an Ibis table.
+            column: dates, or timestamps of any precision.
+            name: of the new column, whose type is a date; NULL where there is no time, or one that
+                is none of `FIRST_DAY` to `BEYOND_LAST_DAY`.
+            zone: the time zone whose days are meant, if the timestamps have one themselves.
+        """
+        import ibis
+
+        time = table[column]
+        kept = ibis.cases((self.has_day(time), time))
+        return table.mutate(**{name: self.local_day(kept, zone)})
+
+    def has_day(self, time: Expression) -> Expression:
+        """Return whether a time lies within the calendar."""
+        import ibis
+
+        kind = time.type()
+        clock = " 00:00:00+00:00" if kind.is_timestamp() and kind.timezone else ""
+        first, beyond = (
+            ibis.literal(day + clock).cast(kind) for day in (FIRST_DAY, BEYOND_LAST_DAY)
+        )
+        return (time >= first) & (time < beyond)
+
+    def local_day(self, time: Expression, zone: str) -> Expression:
+        """Return the day of a time that lies within the calendar."""
+        kind = time.type()
+        if kind.is_date():
+            return time
+        return (self.local_time(time, zone) if kind.timezone else time).date()
+
+    def local_time(self, moment: Expression, zone: str) -> Expression:
+        """Return what clocks in a time zone show at a moment, as a timestamp without a zone."""
+        raise SourceError(f"periods of times with a time zone are not known on {self.name}")
+
+    def first_day(self, day: Expression, period: str) -> Expression:
+        """Return the first day of the week, from Monday, or of the month or year of a day."""
+        if period == "day":
+            return day
+        # Through a timestamp without a zone: of a date PostgreSQL would make one with a zone.
+        return day.cast("timestamp").truncate(_TRUNCATED_TO[period]).date()
 
     def scratch_name(self) -> str:
         """Return a name that no table has."""

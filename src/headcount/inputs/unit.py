@@ -22,3 +22,37 @@ class Unit(Enum):
         "one value of the user column that the given SQL computes: all rows of its result with "
         "that value, added or removed"
     )
+
+    def stated(self, within: str | None = None) -> str:
+        """Return the text of a guarantee.
+
+        Args:
+            within: the period whose rows of a user are protected together; None for all rows of a
+                user. Then it says what that means for somebody with rows in several (`unit.md`).
+        """
+        if within is None:
+            return self.value
+        who, _, rows = self.value.removesuffix(_CHANGED).partition(":")
+        return (
+            f"{who} within one {within}:{rows} that lie in one {within}{_CHANGED}. All rows of "
+            f"somebody who has some in k {within}s are protected less: with k times the ε and "
+            "k·e^((k−1)·ε) times the δ"
+        )
+
+    @classmethod
+    def of(cls, text: str) -> "Unit | None":
+        """Return the unit that a guarantee states, whatever the period; None if it is another."""
+        periods = PROTECTED_PERIODS.values()
+        return next((unit for unit in cls if text in map(unit.stated, periods)), None)
+
+
+_CHANGED = ", added or removed"
+
+#: What ``protect=`` accepts, and within which period a user's rows are protected then.
+PROTECTED_PERIODS = {
+    "user": None,
+    "user-day": "day",
+    "user-week": "week",
+    "user-month": "month",
+    "user-year": "year",
+}

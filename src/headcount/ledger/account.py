@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from headcount.ledger.amounts import Total, minus
-from headcount.ledger.balance import Balance, Books
+from headcount.ledger.balance import WHOLE_USER, Balance, Books
 from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.refusal import short, shown
 from headcount.privacy.accounting.filter import Cost
@@ -27,6 +27,7 @@ class Account:
         balance: what was spent and is reserved.
         caps: the most that an actor may use, and what they have used: (dataset, actor, cap, used).
         abandoned: numbers of the reservations that were not settled yet.
+        protects: what it is a promise about.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Account:
     balance: Balance
     caps: list[tuple[str, str, Fraction, Cost]]
     abandoned: list[int]
+    protects: str = WHOLE_USER
 
     def _parts(self) -> dict[str, Cost]:
         limit, balance = self.total.limit, self.balance
@@ -62,6 +64,7 @@ class Account:
             "budget": self.name,
             "datasets": self.datasets,
             "retired": self.retired,
+            "protects": self.protects,
             "delta": float(self.total.delta),
             **numbers,
             "caps": [
@@ -106,7 +109,8 @@ class Account:
             f"{dataset} (retired)" if dataset in self.retired else dataset
             for dataset in self.datasets
         ]
-        return members[0] if members == [self.name] else f"{self.name}: {', '.join(members)}"
+        title = members[0] if members == [self.name] else f"{self.name}: {', '.join(members)}"
+        return title if self.protects == WHOLE_USER else f"{title} ({self.protects})"
 
 
 def _bar(share: Fraction) -> str:
@@ -129,6 +133,7 @@ def accounts(books: Books) -> list[Account]:
                 if books.budget_of[dataset] == name
             ],
             abandoned=[n for n, r in books.open.items() if books.budget_of[r.dataset] == name],
+            protects=books.protects_of(name),
         )
         for name, total in books.totals.items()
     ]
@@ -140,7 +145,9 @@ def in_words(entry: Entry, books: Books) -> str:
     match entry.kind:
         case Kind.OPEN:
             members = "" if facts["group"] is None else f" for {', '.join(facts['datasets'])}"
-            return f"{_amount(entry, books)}{members}"
+            protects = facts.get("protect", WHOLE_USER)
+            within = "" if protects == WHOLE_USER else f", {protects}"
+            return f"{_amount(entry, books)}{members}{within}"
         case Kind.JOIN:
             return f"into {facts['group']}: {facts['reason']}"
         case Kind.EXTEND:

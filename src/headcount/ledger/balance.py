@@ -6,9 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from headcount.errors import BudgetRefusedError, LedgerError, VerificationError
+from headcount.inputs.unit import PROTECTED_PERIODS
 from headcount.ledger.amounts import Total, minus
 from headcount.ledger.entries import Entry, Kind
 from headcount.privacy.accounting.filter import Cost
+
+#: What a budget protects unless its owner says otherwise; entries do not say it.
+WHOLE_USER = "user"
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Books:
         self.caps: dict[tuple[str, str], Cap] = {}
         self._units: dict[str, str] = {}  # a dataset's user column, if the owner fixed it
         self._counted_by: dict[str, dict[int, str]] = {}  # … and those of its releases
+        self._protects: dict[str, str] = {}  # a budget's, if it is not whole users
+        self._counted_in: dict[str, Mapping[str, Any]] = {}  # a dataset's periods, once it has some
         self._open: dict[int, Entry] = {}
         self._spent: dict[tuple[str, str], Cost] = {}  # by dataset and actor
         self._trusting = trusted
@@ -192,6 +198,41 @@ class Books:
                 "its own"
             )
 
+    def protects(self, dataset: str) -> str:
+        """Return what the budget of a dataset protects: ``"user"``, or rows within a period."""
+        return self.protects_of(self.known(dataset))
+
+    def protects_of(self, budget: str) -> str:
+        """Return what a budget protects."""
+        return self._protects.get(budget, WHOLE_USER)
+
+    def may_protect(self, dataset: str, protect: str) -> None:
+        """Refuse a release that would protect something else than the budget of a dataset."""
+        has = self.protects(dataset)
+        if protect != has:
+            raise LedgerError(
+                f"the budget of {dataset!r} protects {in_full(has)} ({has}), and this release "
+                f"would protect {in_full(protect)} ({protect}): the two cannot be added up. Ask "
+                f"with --protect {has}, or open another dataset with --protect {protect}"
+            )
+
+    def may_count_in(self, dataset: str, periods: Mapping[str, Any]) -> None:
+        """Refuse a release whose periods of a user are others than those of before."""
+        known = self._counted_in.get(dataset)
+        if known is not None and _times(known) != _times(periods):
+            raise LedgerError(
+                f"the budget of {dataset!r} protects rows within periods of the column "
+                f"{known['column']!r}, {_zone(known)}; this release would take them of the column "
+                f"{periods['column']!r}, {_zone(periods)}"
+            )
+        for other in self.datasets_of(self.known(dataset)):
+            zone = self._counted_in.get(other, periods)["timezone"]
+            if zone != periods["timezone"]:
+                raise LedgerError(
+                    f"the periods of {other!r}, which shares the budget of {dataset!r}, are taken "
+                    f"{_zone(self._counted_in[other])}, and those of this release {_zone(periods)}"
+                )
+
     def may_reserve(self, dataset: str, actor: str, cost: Cost) -> None:
         """Refuse a cost that does not fit."""
         self.known(dataset)
@@ -214,6 +255,20 @@ class Books:
             return
         if self.budget_of[dataset] != dataset:
             raise LedgerError(f"the dataset {dataset!r} is in another group")
+        if self.protects(dataset) != self.protects_of(group):
+            raise LedgerError(
+                f"the budgets of {dataset!r} and {group!r} do not protect the same: one user, or "
+                "one user within one period"
+            )
+        zones = {
+            self._counted_in[one]["timezone"]
+            for one in (dataset, *self.datasets_of(group))
+            if one in self._counted_in
+        }
+        if len(zones) > 1:
+            raise LedgerError(
+                f"the periods of {dataset!r} are of another time zone than those of {group!r}"
+            )
         used = self.balance(dataset).used + self.balance(group).used
         if not used.fits(self.totals[group].limit):
             raise BudgetRefusedError(
@@ -229,11 +284,14 @@ class Books:
                 budget = facts["group"] or facts["datasets"][0]
                 self.totals[budget] = _total(facts)
                 self.budget_of |= dict.fromkeys(facts["datasets"], budget)
+                if (protect := facts.get("protect", WHOLE_USER)) != WHOLE_USER:
+                    self._protects[budget] = protect
                 if facts.get("unit") is not None:
                     self._units |= dict.fromkeys(facts["datasets"], facts["unit"])
             case Kind.JOIN:
                 self.may_join(dataset, facts["group"])
                 self.totals.pop(dataset, None)
+                self._protects.pop(dataset, None)
                 self.budget_of[dataset] = facts["group"]
             case Kind.EXTEND:
                 total = _total(facts)
@@ -251,6 +309,7 @@ class Books:
                 user = _user(facts)
                 if not self._trusting:
                     self.may_reserve(dataset, actor, _cost(facts))
+                    self.may_protect(dataset, facts.get("protect", WHOLE_USER))
                     if "identity" in facts:  # an older headcount did not look at this
                         self.may_count_by(dataset, user)
                 self._open[entry.number] = entry
@@ -266,12 +325,30 @@ class Books:
                 if (user := facts.get("counted_by")) is not None:
                     self.may_count_by(dataset, user)
                     self._counted_by.setdefault(dataset, {})[reservation.number] = user
+                if (periods := facts.get("counted_in")) is not None:
+                    self.may_count_in(dataset, periods)
+                    self._counted_in.setdefault(dataset, periods)
                 whose = reservation.dataset, reservation.actor
                 self._spent[whose] = self._spent.get(whose, Cost()) + spent
             case Kind.RETURN:
                 returned = self._opened(facts["reservation"])
                 del self._open[returned.number]
                 self._counted_by.get(returned.dataset, {}).pop(returned.number, None)
+
+
+def in_full(protect: str) -> str:
+    """Say what is protected."""
+    within = PROTECTED_PERIODS.get(protect)
+    return "all rows of one user" if within is None else f"one user's rows within one {within}"
+
+
+def _zone(periods: Mapping[str, Any]) -> str:
+    zone = periods["timezone"]
+    return "as its times are written" if zone is None else f"in the time zone {zone}"
+
+
+def _times(periods: Mapping[str, Any]) -> tuple[str, str | None]:
+    return str(periods["column"]).casefold(), periods["timezone"]
 
 
 def _cost(facts: Mapping[str, Any]) -> Cost:

@@ -1,6 +1,6 @@
 """The charge for one release, from before it reads anything until it may be seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 
@@ -12,7 +12,7 @@ from headcount.errors import (
     NotPrivateError,
     SettingsError,
 )
-from headcount.ledger.balance import Reservation
+from headcount.ledger.balance import WHOLE_USER, Reservation
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.refusal import shown
 from headcount.ledger.stored_releases import AnyQuestion, known_by, written_down
@@ -48,6 +48,15 @@ class Charge:
         self._known_by: str | None = None
         self._reservation: Reservation | None = None
         self._counted_by: str | None = None
+        self._counted_in: Mapping[str, object] | None = None
+        self._protect, sql = WHOLE_USER, None
+        if isinstance(question, Question):
+            self._protect, sql = question.protect, question.sql
+        if ledger is not None and self._protect != WHOLE_USER and sql is not None:
+            raise LedgerError(
+                f"with a ledger, --protect {self._protect} is for tables: in SQL the column of "
+                "times may be any, and a budget protects periods of one column"
+            )
 
     def answer(self, question: Question, *, again: bool) -> Release | None:
         """Return what answered the same question about the same version of the data before.
@@ -84,7 +93,11 @@ class Charge:
         """
         if self._ledger is not None:
             self._reservation = self._ledger.reserve(
-                self._dataset, self._question.budget, written_down(self._question), counted_by
+                self._dataset,
+                self._question.budget,
+                written_down(self._question),
+                counted_by,
+                self._protect,
             )
 
     @property
@@ -97,11 +110,14 @@ class Charge:
             return None
         return {"dataset": self._dataset, "reservation": self._reservation.number}
 
-    def ensure_counted_by(self, column: str | None) -> None:
+    def ensure_counted_by(
+        self, column: str | None, periods: Mapping[str, object] | None = None
+    ) -> None:
         """Refuse a release that turns out to count other users than those of before.
 
         Args:
             column: what identifies them; None if the SQL computes it, so that nobody can tell.
+            periods: of which times and time zone they are, if there are any.
         """
         self._counted_by = column
         if self._ledger is None:
@@ -111,7 +127,11 @@ class Charge:
                 "the SQL computes the user column, or headcount cannot tell that it does not, and "
                 "a budget protects the users of one column: select that column, unchanged"
             )
-        self._ledger.books().may_count_by(self._dataset, column)
+        books = self._ledger.books()
+        books.may_count_by(self._dataset, column)
+        if self._protect != WHOLE_USER and periods is not None:
+            self._counted_in = periods
+            books.may_count_in(self._dataset, periods)
 
     @contextmanager
     def returned_if_it_fails(self) -> Iterator[None]:
@@ -172,6 +192,8 @@ class Charge:
     def settled(self, release: Release) -> Release:
         """Charge what the release did cost; return it once that is on disk."""
         if self._ledger is not None and self._reservation is not None:
-            left = self._ledger.settle(self._reservation, release, self._known_by, self._counted_by)
+            left = self._ledger.settle(
+                self._reservation, release, self._known_by, self._counted_by, self._counted_in
+            )
             self._ledger.tell(f"Charged to {self._dataset!r}, which has {shown(left)} left.")
         return release

@@ -1,7 +1,5 @@
 """A budget that is never overspent: `ledger.md`, beside this file, proves what it promises."""
 
-import getpass
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.errors import BudgetError, LedgerError, LedgerUnavailableError, VerificationError
+from headcount.inputs.unit import PROTECTED_PERIODS
 from headcount.ledger.amounts import Total, as_typed, charge_of
-from headcount.ledger.balance import Books, Reservation
+from headcount.ledger.balance import WHOLE_USER, Books, Reservation
 from headcount.ledger.checks import Checked, check, release_of
 from headcount.ledger.entries import Entry, Kind, printable
 from headcount.ledger.failures import LedgerFullError
+from headcount.ledger.given import given_reason, named, system_user
 from headcount.ledger.names import public_address
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
@@ -81,7 +81,7 @@ class Ledger:
     ) -> None:
         if not isinstance(where, str | PathLike):
             raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
-        self.actor = _named("an actor", _system_user() if actor is None else actor)
+        self.actor = named("an actor", system_user() if actor is None else actor)
         self.tell = tell
         self._where = str(where)
         self._patience = patience
@@ -97,7 +97,12 @@ class Ledger:
     # --- what the owner decides -----------------------------------------------------------------
 
     def init(
-        self, *datasets: str, budget: Budget, group: str | None = None, user: str | None = None
+        self,
+        *datasets: str,
+        budget: Budget,
+        group: str | None = None,
+        user: str | None = None,
+        protect: str = WHOLE_USER,
     ) -> None:
         """Give a dataset a total, or several that share people one total as a group.
 
@@ -108,26 +113,32 @@ class Ledger:
             group: a name for several datasets.
             user: the column that identifies the user in all of these datasets. Every release must
                 count by it; if it is not given, the first release of each dataset fixes it.
+            protect: what the total is a promise about: ``"user"``, all rows of a person, or
+                ``"user-week"`` and the like, those within one period. Every release must protect
+                the same; the first of a dataset fixes its column of times and the time zone.
         """
         if not isinstance(budget, Budget):
             raise BudgetError("budget must be a headcount.Budget")
-        names = [_named("a dataset", name) for name in datasets]
+        names = [named("a dataset", name) for name in datasets]
         if group is not None:
-            _named("a group", group)
+            named("a group", group)
         if user is not None:
-            _named("a user column", user)
+            named("a user column", user)
+        if protect not in PROTECTED_PERIODS:
+            raise LedgerError(f"a budget protects one of: {', '.join(PROTECTED_PERIODS)}")
+        unusual = {} if protect == WHOLE_USER else {"protect": protect}
         Books().may_open(names, group)  # before a file is made for what cannot be
         self._store.create()
         with self._writing() as (books, write):
             books.may_open(names, group)
             total = _total_facts(Total.of(budget))
-            write(Kind.OPEN, names[0], datasets=names, group=group, unit=user, **total)
+            write(Kind.OPEN, names[0], datasets=names, group=group, unit=user, **unusual, **total)
 
     def join(self, dataset: str, group: str, *, reason: str) -> None:
         """Put a dataset into a group, which then pays for what it has used and will use."""
         with self._writing() as (books, write):
-            books.may_join(_named("a dataset", dataset), group)
-            write(Kind.JOIN, dataset, group=group, reason=_reason(reason))
+            books.may_join(named("a dataset", dataset), group)
+            write(Kind.JOIN, dataset, group=group, reason=given_reason(reason))
 
     def extend(self, dataset: str, *, rho: float = 0.0, delta: float = 0.0, reason: str) -> None:
         """Raise the total of a dataset, or of its group, by so much."""
@@ -136,13 +147,13 @@ class Ledger:
         with self._writing() as (books, write):
             books.may_change(dataset)
             total = books.total(dataset).raised(rho, delta)
-            write(Kind.EXTEND, dataset, reason=_reason(reason), **_total_facts(total))
+            write(Kind.EXTEND, dataset, reason=given_reason(reason), **_total_facts(total))
 
     def retire(self, dataset: str, *, reason: str) -> None:
         """Let a dataset have no more releases. What was released stays an answer at no cost."""
         with self._writing() as (books, write):
             books.may_change(dataset)
-            write(Kind.RETIRE, dataset, reason=_reason(reason))
+            write(Kind.RETIRE, dataset, reason=given_reason(reason))
 
     def cap(self, dataset: str, of: str, *, rho: float, delta: float | None = None) -> None:
         """Let one actor spend at most so much of a dataset's budget."""
@@ -151,7 +162,7 @@ class Ledger:
         exact = None if delta is None else str(as_typed(delta))
         with self._writing() as (books, write):
             books.may_change(dataset)
-            write(Kind.CAP, dataset, of=_named("an actor", of), rho=str(as_typed(rho)), delta=exact)
+            write(Kind.CAP, dataset, of=named("an actor", of), rho=str(as_typed(rho)), delta=exact)
 
     def give_back(self, reservation: int, *, reason: str) -> None:
         """Return an abandoned reservation: the owner knows that nothing came out of it.
@@ -160,7 +171,7 @@ class Ledger:
         """
         with self._writing() as (books, write):
             found = books.reserved(reservation)
-            write(Kind.RETURN, found.dataset, reservation=reservation, reason=_reason(reason))
+            write(Kind.RETURN, found.dataset, reservation=reservation, reason=given_reason(reason))
             write.transaction.free_room(found.identity)
 
     # --- what a release does --------------------------------------------------------------------
@@ -171,6 +182,7 @@ class Ledger:
         budget: Budget,
         asked: Mapping[str, object],
         counted_by: str | None = None,
+        protect: str = WHOLE_USER,
     ) -> Reservation:
         """Set the most that a release can cost aside, durably, or refuse.
 
@@ -179,7 +191,9 @@ class Ledger:
             budget: what the release may spend.
             asked: the question, as it is written down.
             counted_by: the column that identifies the users, if that is known already.
+            protect: what the release protects.
         """
+        unusual = {} if protect == WHOLE_USER else {"protect": protect}
         cost, identity = charge_of(budget), random_identity()
         with self._writing() as (books, write):
             ensure_affordable(books, dataset, self.actor, budget)
@@ -189,6 +203,7 @@ class Ledger:
                 asked=dict(asked),
                 counted_by=counted_by,
                 identity=identity,
+                **unusual,
                 **_cost_facts(cost),
             )
             write.transaction.make_room(identity)
@@ -199,7 +214,7 @@ class Ledger:
         with self._writing() as (books, write):
             _require_own(books, reservation)
             number = reservation.number
-            write(Kind.RETURN, reservation.dataset, reservation=number, reason=_reason(reason))
+            write(Kind.RETURN, reservation.dataset, reservation=number, reason=given_reason(reason))
             write.transaction.free_room(reservation.identity)
 
     def settle(
@@ -208,6 +223,7 @@ class Ledger:
         release: Release,
         known_by: str | None,
         counted_by: str | None = None,
+        counted_in: Mapping[str, object] | None = None,
     ) -> Cost:
         """Charge what a release did cost and keep it, at once; only then may anybody see it.
 
@@ -218,16 +234,17 @@ class Ledger:
             release: the release.
             known_by: what its question is known by.
             counted_by: the column that identified the users.
+            counted_in: the periods of a user that it protects, if that is not all of their rows.
 
         Raises:
             LedgerUnavailableError: it is not charged, and what was reserved stays reserved.
         """
         try:
-            return self._settle(reservation, release, known_by, counted_by)
+            return self._settle(reservation, release, known_by, counted_by, counted_in)
         except LedgerFullError:  # here is the room that was made sure of
             with self._patient_store.transaction(writes=True) as transaction:
                 transaction.free_room(reservation.identity)
-            return self._settle(reservation, release, known_by, counted_by)
+            return self._settle(reservation, release, known_by, counted_by, counted_in)
 
     def _settle(
         self,
@@ -235,7 +252,9 @@ class Ledger:
         release: Release,
         known_by: str | None,
         counted_by: str | None,
+        counted_in: Mapping[str, object] | None,
     ) -> Cost:
+        unusual = {} if counted_in is None else {"counted_in": dict(counted_in)}
         release.guarantee.require_private()
         spent = reservation.cost
         if mechanisms.pays_what_it_gets(release.guarantee.method):
@@ -249,6 +268,7 @@ class Ledger:
                 release=fingerprint(release.table),
                 question=known_by,
                 counted_by=counted_by,
+                **unusual,
                 **release.guarantee.to_dict(),
                 **_cost_facts(spent),
             )
@@ -369,30 +389,9 @@ def _require_own(books: Books, reservation: Reservation) -> None:
         )
 
 
-def _system_user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # no entry for this user, as in many containers
-        return f"user {os.getuid()}"
-
-
 def _cost_facts(cost: Cost) -> dict[str, str]:
     return {"rho": str(cost.rho), "delta": str(cost.delta)}
 
 
 def _total_facts(total: Total) -> dict[str, str]:
     return {"total_delta": str(total.delta), **_cost_facts(total.limit)}
-
-
-def _named(what: str, name: str) -> str:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise LedgerError(f"the name of {what} is a text that can be printed, and not empty")
-    return name
-
-
-def _reason(reason: str) -> str:
-    if not isinstance(reason, str) or not reason.strip():
-        raise LedgerError("give a reason: it is kept in the ledger")
-    if printable(reason) != reason:
-        raise LedgerError("the reason is not text in UTF-8; it is kept in the ledger")
-    return reason

@@ -28,8 +28,9 @@ from headcount.ledger.entries import NO_HASH, Entry, StoredEntry, link, read_cha
 from headcount.ledger.failures import failure, lacks_a_table
 
 #: 1 had entries only. 2 had stored releases too, and a key that questions were known by. 3 has no
-#: key, and room for what is not settled yet.
-SCHEMA_VERSION = 3
+#: key, and room for what is not settled yet. 4 has budgets for one user within one period, which an
+#: older headcount would take for budgets of users.
+SCHEMA_VERSION = 4
 #: How much room a reservation makes sure of in a SQLite file, for the release that it will be
 #: settled with: some hundred thousand items, and what the journal needs for that.
 ROOM, ROOM_IN_JOURNAL = 2**22, 2**16

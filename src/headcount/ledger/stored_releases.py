@@ -84,6 +84,8 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
     known |= {} if question.items_from is None else {"items_from": _list_of(question)}
     known |= {"per": list(question.per)} if question.per else {}
     known |= question.row_limits.to_dict()
+    if question.by is not None:
+        known["by"] = [*question.by, question.timezone, question.protect]
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()
 
 

@@ -72,17 +72,31 @@ class Guarantee:
         method: str,
         private: bool,
         unit: Unit = Unit.USER,
+        within: str | None = None,
+        settings: Mapping[str, object] | None = None,
         provenance: Provenance | None = None,
     ) -> "Guarantee":
-        """State what a budget promises."""
+        """State what a budget promises.
+
+        Args:
+            budget: what may be spent.
+            method: how the release is made.
+            private: whether it is without a seed.
+            unit: what is protected.
+            within: the period within which a user's rows are; None for all of them.
+            settings: what is known before the mechanism adds its own.
+            provenance: where the release comes from.
+        """
         selection = budget.delta_selection
         return cls(
-            unit=unit.value,
+            unit=unit.stated(within),
             rho=budget.rho,
             delta=budget.delta,
             epsilon=budget.epsilon,
             private=private,
             method=method,
+            settings=dict(settings or {}),
+            privacy_unit=PRIVACY_UNIT if within is None else f"{PRIVACY_UNIT}-{within}",
             delta_split={
                 "selection": float(selection),
                 "conversion": float(Fraction(budget.delta) - selection),

@@ -100,7 +100,11 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
         yield NOT_PRIVATE
     if is_weak(guarantee.epsilon, guarantee.delta):
         yield WEAK_BUDGET
-    yield from (notice for unit, notice in ABOUT_UNITS.items() if unit.value == guarantee.unit)
+    unit = Unit.of(guarantee.unit)
+    if unit in ABOUT_UNITS:
+        yield ABOUT_UNITS[unit]
+    if isinstance(by := guarantee.settings.get("by"), dict):
+        yield _about_periods(**by)
     bound = guarantee.settings.get("max_items_per_user")
     if isinstance(bound, int):
         yield _about_bound(bound)
@@ -139,6 +143,16 @@ def _about_list(settings: dict[str, object]) -> Notice:
             "say so (--max-items-per-user)"
         )
     return Notice("known-items", "advice", f"{text}.")
+
+
+def _about_periods(period: str, column: str, timezone: str | None) -> Notice:
+    from_monday = " (ISO weeks, from Monday)" if period == "week" else ""
+    where = "as they are written" if timezone is None else f"in the time zone {timezone}"
+    text = (
+        f"Users are counted within each {period} of {column!r}{from_monday}, taken {where}; one "
+        f"who has an item in several {period}s counts in each of them."
+    )
+    return Notice("periods", "advice", text)
 
 
 def _about_bound(max_items_per_user: int) -> Notice:

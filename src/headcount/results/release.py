@@ -161,7 +161,7 @@ def build_release(
     guarantee = replace(
         guarantee,
         spent=spent_of(made.spent),
-        settings=made.settings,
+        settings={**guarantee.settings, **made.settings},
         provenance=guarantee.provenance.after(made.mechanisms, made.post_processing),
     )
     return Release(pa.table(table, metadata=metadata_of(guarantee)), guarantee)

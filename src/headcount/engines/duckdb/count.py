@@ -49,6 +49,7 @@ _AS_TEXT = ("TIME WITH TIME ZONE", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 _NO_TYPE = '"NULL"'  # of a column of nothing but NULLs
 # What Ibis calls two types of DuckDB that it does not know: of moments, and of times of day.
 _NANOSECONDS = ("timestamp('UTC', 9)", "time")
+_NANOSECOND_DIGITS = 9
 
 
 def with_true_types(
@@ -162,6 +163,26 @@ class DuckDB(Engine):
 
         return hash(left, right)
 
+    def has_day(self, time: Expression) -> Expression:
+        """Return whether a time lies within the calendar; those in nanoseconds all do.
+
+        But for the infinite ones, which have no number of nanoseconds.
+        """
+        return time.notnull() if _in_nanoseconds(time) else super().has_day(time)
+
+    def local_day(self, time: Expression, zone: str) -> Expression:
+        """Return the day of a time. DuckDB's own cast of nanoseconds rounds up before 1970."""
+        if _in_nanoseconds(time):
+            zoned = time.type().timezone
+            time = _down_to_microseconds(time)
+            if zoned:
+                time = _at_zone(_at_zone(time, "UTC"), zone)
+        return super().local_day(time, zone)
+
+    def local_time(self, moment: Expression, zone: str) -> Expression:
+        """Return what clocks in a time zone show at a moment."""
+        return _at_zone(moment, zone)
+
     def grouped(self, rows: Expression, by: str) -> Expression:
         """Return rows in order: groups that lie together aggregate three times as fast."""
         return rows.order_by(by)
@@ -228,3 +249,42 @@ class DuckDB(Engine):
             con.interrupt,
             self.session.cancel,
         )
+
+
+def _in_nanoseconds(time: Expression) -> bool:
+    kind = time.type()
+    return bool(kind.is_timestamp() and kind.scale == _NANOSECOND_DIGITS)
+
+
+def _down_to_microseconds(time: Expression) -> Expression:
+    """Return a timestamp without a zone, in UTC, cut to whole microseconds, never later."""
+    import ibis
+
+    @ibis.udf.scalar.builtin(signature=((time.type(),), "int64"))
+    def epoch_ns(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """DuckDB's own; NULL of what is infinite."""
+
+    @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
+    def divide(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """DuckDB's own, towards 0."""
+
+    @ibis.udf.scalar.builtin(signature=(("int64",), "timestamp"))
+    def make_timestamp(microseconds):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """DuckDB's own."""
+
+    nanoseconds = epoch_ns(time)
+    below = (nanoseconds % 1000 < 0).ifelse(ibis.literal(1, "int64"), ibis.literal(0, "int64"))
+    return make_timestamp(divide(nanoseconds, 1000) - below)
+
+
+def _at_zone(time: Expression, zone: str) -> Expression:
+    """Return a moment as the clocks of a zone show it, or what they show as a moment."""
+    import ibis
+
+    kind = "timestamp" if time.type().timezone else "timestamp('UTC')"
+
+    @ibis.udf.scalar.builtin(signature=(("string", time.type()), kind))
+    def timezone(zone, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        """DuckDB's own."""
+
+    return timezone(zone, time)

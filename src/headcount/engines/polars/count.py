@@ -1,10 +1,11 @@
 """Polars, with its streaming engine."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.engines.base import Expression
+from headcount.engines.base import BEYOND_LAST_DAY, FIRST_DAY, Expression
 from headcount.engines.guard import opening
 from headcount.engines.keeper import KeptByDuckDB
 from headcount.engines.types import refuse_cuts
@@ -72,6 +73,33 @@ class Polars(KeptByDuckDB):
                 f"{column.get_name()!r} has; give it as text"
             )
         return super().canonical_key(column)
+
+    def with_day(self, table: Expression, column: str, name: str, zone: str) -> Expression:
+        """Return a table with the days of a column: Ibis has no time zones of Polars."""
+        import polars
+
+        frame, time = self.backend.compile(table), polars.col(column)
+        kind = frame.collect_schema()[column]
+        of_moments = getattr(kind, "time_zone", None)  # a date has none
+        if getattr(kind, "time_unit", "") == "ns":
+            # All are within the calendar, but what clocks show then need not have nanoseconds.
+            time = time.to_physical().floordiv(1000).cast(polars.Datetime("us", of_moments))
+        else:
+            first, beyond = (
+                polars.lit(datetime.fromisoformat(day)).cast(kind)
+                for day in (FIRST_DAY, BEYOND_LAST_DAY)
+            )
+            time = polars.when((time >= first) & (time < beyond)).then(time)
+        if of_moments is not None:
+            time = time.dt.convert_time_zone(zone)
+        day = time if kind == polars.Date else time.dt.date()
+        kept = self.scratch_name()
+        self.backend._add_table(kept, frame.with_columns(day.alias(name)))
+        return self.backend.table(kept)
+
+    def first_day(self, day: Expression, period: str) -> Expression:
+        """Return the first day of a period."""
+        return day.truncate({"day": "D", "week": "W", "month": "M", "year": "Y"}[period])
 
     def batches(self, query: Expression) -> "Iterable[pa.Table]":
         """Run a query on the streaming engine."""

@@ -106,6 +106,16 @@ class Postgres(Engine):
 
         return hashtextextended(concat_ws(",", left, right), 0)
 
+    def local_time(self, moment: Expression, zone: str) -> Expression:
+        """Return what clocks in a time zone show at a moment."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string", moment.type()), "timestamp"))
+        def timezone(zone, moment):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """PostgreSQL's own."""
+
+        return timezone(zone, moment)
+
     @property
     def several_passes(self) -> bool:
         """Whether this login may make temporary tables: not on a replica, which is only read."""

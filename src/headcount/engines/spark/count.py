@@ -78,6 +78,26 @@ class Spark(Engine):
 
         return monotonically_increasing_id()
 
+    def local_time(self, moment: Expression, zone: str) -> Expression:
+        """Return what clocks in a time zone show at a moment, in the session's zone, UTC."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=((moment.type(), "string"), "timestamp('UTC')"))
+        def from_utc_timestamp(moment, zone):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own."""
+
+        return from_utc_timestamp(moment, zone)
+
+    def first_day(self, day: Expression, period: str) -> Expression:
+        """Return the first day of a period; Spark's own stays with dates."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("date", "string"), "date"))
+        def trunc(day, period):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            """Spark's own, whose weeks begin on Monday."""
+
+        return day if period == "day" else trunc(day, period)
+
     @property
     def several_passes(self) -> bool:
         """Whether a sum that is too large is an error, and blocks can be dropped afterwards."""

@@ -1,0 +1,195 @@
+"""Events by day, week, month or year, and a person's rows within one of these as what is protected.
+
+`unit.md`, beside this file, says what is proven of it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+from headcount.errors import SettingsError, SourceError
+from headcount.inputs.open import Events
+from headcount.inputs.unit import PROTECTED_PERIODS
+
+#: What ``by=`` accepts as a period. Weeks are those of ISO 8601, from Monday.
+Period = Literal["day", "week", "month", "year"]
+#: What ``protect=`` accepts.
+Protect = Literal["user", "user-day", "user-week", "user-month", "user-year"]
+
+DEFAULT_TIMEZONE = "UTC"
+#: The periods that each lie within a single one of another kind: a week may lie in two months.
+_WITHIN = {
+    "day": ("day", "week", "month", "year"),
+    "week": ("week",),
+    "month": ("month", "year"),
+    "year": ("year",),
+}
+_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
+# No text of a date has it, whatever the engine and its settings.
+_BETWEEN = "|"
+
+
+@dataclass(frozen=True)
+class Periods:
+    """In which periods the users of an item are counted, and whose rows within one are protected.
+
+    Attributes:
+        period: of which length they are; it is also what their column in the result is called.
+        column: the times.
+        timezone: whose days are meant, if the times have a time zone themselves; UTC if not given.
+        protect: ``"user"``, or a user's rows within one period: ``"user-week"``.
+
+    Raises:
+        SettingsError: they cannot be what is meant.
+    """
+
+    period: Period
+    column: str
+    timezone: str | None = None
+    protect: Protect = "user"
+
+    def __post_init__(self) -> None:
+        if self.period not in get_args(Period):
+            raise SettingsError(f"a period is one of: {', '.join(get_args(Period))}")
+        if not isinstance(self.column, str):
+            raise SourceError("the column of times is given by its name, as in by=('week', 'when')")
+        if self.timezone is not None:
+            _check_zone(self.timezone)
+        within = self.protected_period
+        if within is not None and within not in _WITHIN[self.period]:
+            raise SettingsError(
+                f"--protect {self.protect} does not go with --by {self.period}: a {self.period} "
+                f"may lie in more than one {within}, and who has rows in two of them would count "
+                f"twice. Counts by {_listed(_inner(within))} are of distinct users"
+            )
+
+    @property
+    def protected_period(self) -> Period | None:
+        """Within what a person's rows are protected; None if all of them are, in all periods."""
+        return cast("Period | None", PROTECTED_PERIODS[self.protect])
+
+    def described(self, table: Any) -> dict[str, str | None]:  # noqa: ANN401 (Ibis has no types)
+        """Return what a release states: the time zone is None where the times have none."""
+        check_times(table, self)
+        zone = self.zone if has_zone(table, self.column) else None
+        return {"period": self.period, "column": self.column, "timezone": zone}
+
+    @property
+    def zone(self) -> str:
+        """Whose days are meant, if the times have a time zone."""
+        return self.timezone or DEFAULT_TIMEZONE
+
+
+def periods_of(by: object, timezone: str | None, protect: str) -> Periods | None:
+    """Return the periods that were asked for, None if none were."""
+    if protect not in PROTECTED_PERIODS:
+        raise SettingsError(f"what is protected is one of: {', '.join(get_args(Protect))}")
+    if by is None:
+        if timezone is not None:
+            raise SettingsError("a time zone goes with periods: --by (by=)")
+        if protect != "user":
+            raise SettingsError(
+                f"--protect {protect} needs periods that say what a {PROTECTED_PERIODS[protect]} "
+                "is: --by (by=)"
+            )
+        return None
+    if not isinstance(by, list | tuple) or len(by) != 2:
+        raise SettingsError("periods are given by their length and a column: by=('week', 'when')")
+    period, column = by
+    return Periods(period, column, timezone, protect)  # type: ignore[arg-type]
+
+
+def in_periods(events: Events, user: str, items: list[str], periods: Periods) -> Events:
+    """Return events with the first day of their period in a column of that name.
+
+    If a person's rows within one period are what is protected, the user column is the pair of the
+    user and that period from here on, and nothing that counts knows of anything else.
+
+    Formal guarantee: a row's period and its pair are functions of that row alone. Two rows have the
+    same pair only if both their users and their protected periods are the same (`unit.md`).
+
+    Edge cases: a row without a time, or with one beyond the calendar, has no period, and is left
+    out as one with NULL for an item is.
+    """
+    table, engine = events.table, events.engine
+    check_times(table, periods)
+    name = periods.period
+    taken = [column.casefold() for column in table.columns]
+    day = _unused("day of the event", taken)
+    known = engine.with_day(table, periods.column, day, periods.zone)
+    columns: dict[str, Any] = {column: known[column] for column in (user, *items)}
+    columns[name] = engine.first_day(known[day], name)
+    if periods.protected_period is not None:
+        protected = engine.first_day(known[day], periods.protected_period)
+        columns[user] = protected.cast("string") + _BETWEEN + _user_text(known[user], user, periods)
+    return replace(events, table=known.select(**columns))
+
+
+def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has no types)
+    """Refuse a column that holds no times, and a time zone for times that have none."""
+    column = periods.column
+    if column not in table.columns:
+        raise SourceError(
+            f"there is no column {column!r}; there are: {', '.join(map(repr, table.columns))}"
+        )
+    kind = table.schema()[column]
+    if not kind.is_date() and not kind.is_timestamp():
+        raise SourceError(
+            f"column {column!r} holds {_kind(kind)}, and a {periods.period} needs dates or "
+            "timestamps; write it as one of these types where the file or the table is made. Text "
+            "in CSV and JSON is never taken for a time"
+        )
+    if periods.timezone is not None and not has_zone(table, column):
+        raise SourceError(
+            f"the times in column {column!r} have no time zone: their days are taken as they are "
+            "written; leave --timezone (timezone=) out"
+        )
+
+
+def has_zone(table: Any, column: str) -> bool:  # noqa: ANN401
+    """Whether the times of a column are moments, which are on a day in a time zone only."""
+    kind = table.schema()[column]
+    return bool(kind.is_timestamp() and kind.timezone)
+
+
+def _user_text(column: Any, user: str, periods: Periods) -> Any:  # noqa: ANN401
+    """Return a user id as text, another for each; of other types equal ids may differ as text."""
+    kind = column.type()
+    if not (kind.is_string() or kind.is_integer() or kind.is_uuid()):
+        raise SourceError(
+            f"--protect {periods.protect} needs a user column of text or whole numbers; {user!r} "
+            f"holds {_kind(kind)}. Give it as text"
+        )
+    return column.cast("string")
+
+
+def _kind(kind: Any) -> str:  # noqa: ANN401
+    if kind.is_string():
+        return "text"
+    return "numbers" if kind.is_numeric() else f"values of the type {type(kind).__name__.lower()}"
+
+
+def _check_zone(name: str) -> None:
+    import zoneinfo
+
+    known = isinstance(name, str) and _ZONE.fullmatch(name) is not None
+    if known and name != DEFAULT_TIMEZONE:
+        known = name in zoneinfo.available_timezones()
+    if not known:
+        raise SettingsError(
+            "a time zone is one of the IANA database, such as Europe/Berlin or UTC, in its spelling"
+        )
+
+
+def _inner(outer: str) -> list[str]:
+    return [period for period, outside in _WITHIN.items() if outer in outside]
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _unused(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,31 @@
+"""What people say to a ledger: names and reasons, which are kept in it."""
+
+import getpass
+import os
+
+from headcount.errors import LedgerError
+from headcount.ledger.entries import printable
+
+
+def system_user() -> str:
+    """Return who is acting, if nobody says."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no entry for this user, as in many containers
+        return f"user {os.getuid()}"
+
+
+def named(what: str, name: str) -> str:
+    """Return a name that can be written down; refuse others."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise LedgerError(f"the name of {what} is a text that can be printed, and not empty")
+    return name
+
+
+def given_reason(reason: str) -> str:
+    """Return a reason; refuse one that says nothing."""
+    if not isinstance(reason, str) or not reason.strip():
+        raise LedgerError("give a reason: it is kept in the ledger")
+    if printable(reason) != reason:
+        raise LedgerError("the reason is not text in UTF-8; it is kept in the ledger")
+    return reason
