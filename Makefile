@@ -12,13 +12,17 @@ OLDEST := tests/privacy tests/engines tests/inputs tests/test_dependencies.py
 FAST = $(shell cat tests/fast.txt) -k "not postgres and not spark"
 
 .PHONY: check docs charts demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
-	docs-serve yield install clean
+	browser docs-serve yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
 
-test: .venv/installed-dev
+test: .venv/installed-dev browser
 	$(BIN)/python -m pytest -n 2
+
+# A Chromium for the tests of pages, where one is here or can be installed.
+browser:
+	@tests/browser/chromium.sh
 
 # In less than a minute: linters, types, and the quick tests.
 check: lint

@@ -33,9 +33,14 @@ CANARY_ITEM = "canary-item-91c2"
 
 
 class SparkApart(LoadScopeScheduling):
-    """What starts Spark runs in one process, first: a second Spark would compete with it."""
+    """What starts Spark runs in one process, first: a second Spark would compete with it.
+
+    What needs a browser runs in one process too, which starts it once.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith("tests/browser/"):
+            return "browser"
         return "spark" if "spark" in nodeid or "cluster" in nodeid else nodeid
 
 

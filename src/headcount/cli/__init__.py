@@ -27,6 +27,7 @@ from headcount.cli.describe import describe
 from headcount.cli.ledger import ledger
 from headcount.cli.plan import plan_command
 from headcount.cli.release import release
+from headcount.cli.report import report
 from headcount.cli.stderr import say
 from headcount.cli.verify import verify
 from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
@@ -45,6 +46,7 @@ cli.add_command(release)
 cli.add_command(plan_command)
 cli.add_command(demo)
 cli.add_command(compare)
+cli.add_command(report)
 cli.add_command(ledger)
 cli.add_command(verify)
 cli.add_command(describe)

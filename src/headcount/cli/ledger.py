@@ -1,6 +1,7 @@
 """headcount ledger: one budget for all releases of a dataset, by anyone."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ import click
 
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import budget_from, force_option
+from headcount.cli.report import page_path
 from headcount.cli.stderr import say as _say
 from headcount.cli.stdout import stdout_is_terminal, write_stdout
 from headcount.inputs.unit import PROTECTED_PERIODS
@@ -102,10 +104,16 @@ def init(
 @ledger.command()
 @_where
 @_form
-def show(where: str, form: str) -> None:
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write a page for people to read instead.")  # fmt: skip
+@force_option
+def show(where: str, form: str, page: Path | None, force: bool) -> None:
     """Show what is spent and left of each budget."""
     from headcount.ledger.account import accounts
 
+    if page is not None:
+        _write_page(where, page_path(page), force=force)
+        return
     found = accounts(_open(where).books())
     if form == "json":
         _write_json([account.to_dict() for account in found])
@@ -114,6 +122,15 @@ def show(where: str, form: str) -> None:
     rows = [row for account in found for row in account.rows()]
     _write_table(header, rows, [False, False, True, True, True, True, False])
     _say("ρ and δ add up. ε does not: it is what the ρ of its row amounts to at the total's δ.")
+
+
+def _write_page(where: str, path: Path, *, force: bool) -> None:
+    from headcount.outputs import AtomicFile
+    from headcount.pages import ledger_page
+
+    with AtomicFile(path, ledger=where, force=force) as file:
+        file.commit(ledger_page(_open(where).log(), datetime.now(UTC)))
+    _say(f"Wrote {str(path)!r}.")
 
 
 @ledger.command()

@@ -130,7 +130,9 @@ def ledger_options(command: _Command) -> _Command:
 
 
 force_option = click.option(
-    "--force", is_flag=True, help="Let --output overwrite a file, but never a source or a database."
+    "--force",
+    is_flag=True,
+    help="Overwrite files that are there, but never a source or a database.",
 )
 
 

@@ -1,6 +1,7 @@
 """headcount release: the counts, from a file or a database."""
 
-from contextlib import nullcontext
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from headcount.cli.options import (
     source_options,
 )
 from headcount.cli.progress import ProgressBar
+from headcount.cli.report import page_of, page_path
 from headcount.cli.stderr import say
 from headcount.cli.stdout import stdout_is_terminal, write_stdout
 from headcount.engines.session import DEFAULT_MEMORY
@@ -58,6 +60,12 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write to a file instead: .csv, .json or .parquet.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a page about the release for people to read: .html.",
 )
 @force_option
 @click.option(
@@ -106,6 +114,7 @@ def release(
     spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
+    report: Path | None,
     force: bool,
     columns: "Columns",
     memory: str,
@@ -156,14 +165,19 @@ def release(
     if output is not None and form is not None:
         raise OutputError("--format is for stdout; with --output the file's suffix sets the format")
     form = form or ("table" if output is None else format_of(output))
-    place = (
-        None if output is None else AtomicFile(output, source=source, ledger=ledger, force=force)
-    )
-    with place or nullcontext() as file:
+    charged = _ledger(ledger, actor, again=again)
+    with ExitStack() as places:
+        # Every place is found out about before anything is spent.
+        def place(path: Path) -> AtomicFile:
+            made = AtomicFile(path, source=source, ledger=ledger, force=force)
+            return places.enter_context(made)
+
+        file = None if output is None else place(output)
+        page = None if report is None else place(page_path(report, output))
         with ProgressBar() as progress:
             result = ask(
                 question,
-                ledger=_ledger(ledger, actor, again=again),
+                ledger=charged,
                 dataset=dataset,
                 again=again,
                 memory=memory,
@@ -180,6 +194,16 @@ def release(
                 # The budget is spent: what it bought must not be lost with a full disk.
                 click.echo("headcount: the release goes to stdout as JSON instead", err=True)
                 write_stdout(render(result, "json"))
+                raise
+        if page is not None:
+            asked = {"source": source, "user": user, "table": table, "sql": sql}
+            try:
+                page.commit(page_of(result, charged, asked, datetime.now(UTC)))
+            except BaseException:
+                say(
+                    "headcount: the page was not written. The release itself is safe; "
+                    "`headcount report` makes a page of it, from a .parquet or .json file"
+                )
                 raise
     for line in result.summary():
         say(line)

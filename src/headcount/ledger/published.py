@@ -11,6 +11,7 @@ from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import (
     METADATA_KEY,
     account_of,
+    document_of,
     fingerprint,
     fingerprint_of_document,
     strict_json,
@@ -37,6 +38,18 @@ def fingerprint_of_file(path: Path) -> str:
         path,
         lambda: fingerprint_of_document(strict_json(path.read_bytes())),
         lambda: fingerprint(_read_parquet(path)),
+    )
+
+
+def document_of_file(path: Path) -> dict[str, Any]:
+    """Return what a published Parquet or JSON file says, as one JSON object.
+
+    Nothing but its size and its form is checked: it may say anything.
+    """
+    return _read(
+        path,
+        lambda: dict(strict_json(path.read_bytes())),
+        lambda: document_of(_read_parquet(path)),
     )
 
 

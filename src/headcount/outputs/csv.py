@@ -10,7 +10,7 @@ from headcount.results.release import Release
 # A cell that begins with one of these is a formula to a spreadsheet, and item names are
 # anybody's text. Such a cell gets an apostrophe in front; so does one that begins with an
 # apostrophe, so that taking one leading apostrophe away always gives the text back.
-_LEADING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+LEADING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
 
 
 def to_csv(release: Release, *, for_terminal: bool = False) -> bytes:
@@ -36,4 +36,4 @@ def to_csv(release: Release, *, for_terminal: bool = False) -> bytes:
 
 
 def _safe(text: str) -> str:
-    return f"'{text}" if text.startswith(_LEADING) else text
+    return f"'{text}" if text.startswith(LEADING) else text

@@ -1,17 +1,22 @@
 """One JSON object: what is promised, what was spent, and the items."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from headcount.outputs.escapes import to_json_text
-from headcount.results.canonical import account_of, plain_rows
+from headcount.results.canonical import document_of
 from headcount.results.release import Release
 
 
 def to_json(release: Release) -> bytes:
     """Return a release as JSON, one item to a line."""
-    head = to_json_text(account_of(release.table), indent=2)  # as it was written, of any form
-    lines = [
-        to_json_text(dict(zip(release.table.column_names, row, strict=True)))
-        for row in plain_rows(release.table)
-    ]
+    return document_to_json(document_of(release.table))
+
+
+def document_to_json(document: Mapping[str, Any]) -> bytes:
+    """Return what is published of a release as JSON, one item to a line."""
+    head = to_json_text({key: document[key] for key in document if key != "items"}, indent=2)
+    lines = [to_json_text(item) for item in document["items"]]
     items = "".join(
         f"\n    {line}{',' if n < len(lines) else ''}" for n, line in enumerate(lines, 1)
     )

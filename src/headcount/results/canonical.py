@@ -69,11 +69,20 @@ def account_of(table: "pa.Table") -> dict[str, Any]:
 
 def fingerprint(table: "pa.Table") -> str:
     """Return what a release is known by: a hash of all that is published of it."""
+    return fingerprint_of_document(document_of(table))
+
+
+def document_of(table: "pa.Table") -> dict[str, Any]:
+    """Return what is published of a release as one JSON object.
+
+    Raises:
+        ValueError: the table is no release, or has a column twice.
+    """
     names, account = table.column_names, account_of(table)
     if len(set(names)) < len(names) or "items" in account:
         raise ValueError("a release has each column, and its items, once")
     items = [dict(zip(names, row, strict=True)) for row in plain_rows(table)]
-    return fingerprint_of_document({**account, "items": items})
+    return {**account, "items": items}
 
 
 def fingerprint_of_document(document: Mapping[str, Any]) -> str:

@@ -46,7 +46,8 @@ class HiddenUsers:
         logs = np.where(unseen, logs, -np.inf)  # the others are seen wherever they lose
         none = max(0.0, float(logs.max()))
         chances: Floats = np.exp(logs - none)
-        return chances / (chances.sum() + math.exp(-none))
+        normed: Floats = chances / (chances.sum() + math.exp(-none))
+        return normed
 
     def loss(self, place: int, counted: float = 0.0) -> tuple[float, float]:
         """Return what share of items the group loses where one histogram was asked for.
@@ -81,4 +82,5 @@ def _evidence(losers: Losers) -> Floats:
     """Return, as a logarithm, how much likelier an answer is with a group than with none."""
     parts = _spread(losers)
     answer = parts @ losers.users / losers.sigma
-    return _NUMBERS * answer - _NUMBERS**2 * (parts**2).sum(axis=1) / 2
+    found: Floats = _NUMBERS * answer - _NUMBERS**2 * (parts**2).sum(axis=1) / 2
+    return found

@@ -36,7 +36,7 @@ class Point:
 
     def most_lost(self, weight: float) -> float:
         """Return what a user loses who has all items, whose weights add up to this."""
-        return GRID * weight * (1 - max(self.full, 1.0) ** -0.5)
+        return float(GRID * weight * (1 - max(self.full, 1.0) ** -0.5))
 
 
 def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:

@@ -1,0 +1,73 @@
+"""headcount report: a page about a release, for people to read."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headcount.cli.options import force_option
+from headcount.cli.stderr import say
+from headcount.errors import OutputError
+
+if TYPE_CHECKING:
+    from headcount.ledger import Ledger
+    from headcount.results.release import Release
+
+_ENDINGS = (".html", ".htm")
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="The page [default: FILE with the ending .html].")  # fmt: skip
+@click.option("--title", metavar="TEXT",
+              help="The heading of the page [default: made from the columns].")  # fmt: skip
+@click.option("--ledger", "where", metavar="LEDGER",
+              help="The ledger that was charged; the page then names the entry, and when and from "
+                   "what it was made. A file that was not charged to it is refused.")  # fmt: skip
+@force_option
+def report(
+    file: Path, output: Path | None, title: str | None, where: str | None, force: bool
+) -> None:
+    """Write a page about the release in FILE, which costs nothing.
+
+    FILE is a .parquet or .json file that headcount wrote. The page is one .html file that needs no
+    network: the promise in plain words, pictures, and the whole table.
+
+    \b
+    headcount report counts.parquet
+    headcount report counts.parquet --ledger budget.db --output for-the-board.html
+    """  # noqa: D301 (\b is click's sign to keep lines)
+    from headcount.ledger import Ledger
+    from headcount.outputs import AtomicFile
+    from headcount.pages import Document, Origin, release_page
+
+    place = page_path(file.with_suffix(".html") if output is None else output, file)
+    with AtomicFile(place, source=str(file), ledger=where, force=force) as page:
+        document, origin = Document.of_file(file), Origin()
+        if where is not None:
+            ledger = Ledger(where)
+            origin = Origin.of_entry(ledger.find(file), ledger)
+        page.commit(release_page(document, origin, title=title))
+    say(f"Wrote {str(place)!r}.")
+
+
+def page_path(path: Path, other: Path | None = None) -> Path:
+    """Return the path of a page; refuse one that is no page, or that something else is to get."""
+    if path.suffix.lower() not in _ENDINGS:
+        raise OutputError(f"a page ends in .html; {str(path)!r} does not")
+    if other is not None and path == other:
+        raise OutputError("the page and the counts are two files; give them different names")
+    return path
+
+
+def page_of(
+    release: "Release", ledger: "Ledger | None", asked: Mapping[str, Any], now: datetime
+) -> bytes:
+    """Return the page of a release that was just made, or answered from a ledger."""
+    from headcount.pages import Document, Origin, release_page
+
+    charged = None if ledger is None else Origin.of_release(release, ledger)
+    return release_page(Document.of_release(release), charged or Origin.of_asked(asked, now))

@@ -1,0 +1,212 @@
+"""The pictures of a release: places and labels, which the templates draw.
+
+They are drawn with the release, not by the page: they need no program there, print, and a reader
+who cannot see them finds every number in words or in the table.
+"""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date
+
+from headcount.pages.document import Document, Measure
+from headcount.pages.scales import Tick, band, line, linear, logarithmic, percent, steps_around
+from headcount.privacy.accounting.rounding import shown_above
+from headcount.privacy.mechanisms.base import COUNT
+
+#: As many as can be read at a glance; the table has all.
+BARS = 20
+#: More points than a screen is wide are not seen.
+POINTS = 400
+PANELS = 12
+_FEWEST_FOR_A_CURVE = 3
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One item: its number and interval in words, and places in per cent."""
+
+    label: str
+    value: str
+    interval: str
+    start: float
+    width: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The items with the largest numbers."""
+
+    measure: str
+    zero: float
+    rows: list[Bar]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All items from the most to the least frequent."""
+
+    line: str
+    band: str
+    ranks: list[Tick]
+    counts: list[Tick]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One item over time; a gap is a period in which it was not released."""
+
+    label: str
+    lines: list[str]
+    bands: list[str]
+    dots: list[tuple[float, float]]
+    top: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The most frequent items over time, each on a scale of its own."""
+
+    period: str
+    first: str
+    last: str
+    panels: list[Panel]
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a part of the budget was used."""
+
+    name: str
+    used: str
+    total: str
+    percent: float
+    words: str
+
+
+def number(value: float) -> str:
+    """Write a released number for people: counts are whole, and of others one digit is enough."""
+    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:,.1f}"
+
+
+def bars_of(document: Document, measure: Measure) -> Bars | None:
+    """Return the bars of the items with the largest numbers."""
+    names = document.names()
+    order = sorted(range(len(document)), key=lambda n: -measure.values[n])[:BARS]
+    if not order:
+        return None
+    low = min(0.0, *(measure.lower[n] for n in order))
+    high = max(0.0, *(measure.upper[n] for n in order))
+    at = linear(low, high)
+    rows = []
+    for n in order:
+        value, lower, upper = measure.values[n], measure.lower[n], measure.upper[n]
+        start, end = sorted((at(0.0), at(value)))
+        rows.append(
+            Bar(
+                names[n],
+                number(value),
+                f"{number(lower)} to {number(upper)}",
+                percent(start),
+                percent(end - start),
+                percent(at(lower)),
+                percent(at(upper)),
+            )
+        )
+    return Bars(measure.name, percent(at(0.0)), rows)
+
+
+def curve_of(measure: Measure) -> Curve | None:
+    """Return the rank–count curve with its band, on logarithmic scales."""
+    order = sorted(range(len(measure.values)), key=lambda n: -measure.values[n])
+    if len(order) < _FEWEST_FOR_A_CURVE:
+        return None
+    counts = steps_around(max(1.0, min(measure.lower)), max(2.0, *measure.upper))
+    along, up = logarithmic(1, len(order)), logarithmic(counts[0], counts[-1])
+    shown = sorted({round(len(order) ** (n / (POINTS - 1))) for n in range(POINTS)})
+    lines = [
+        [(along(rank), 1 - min(1.0, up(values[order[rank - 1]]))) for rank in shown]
+        for values in (measure.values, measure.lower, measure.upper)
+    ]
+    ranks = [10**power for power in range(math.floor(math.log10(len(order))) + 1)]
+    return Curve(
+        line(lines[0]),
+        band(lines[2], lines[1]),
+        [Tick(percent(along(rank)), f"{rank:,}") for rank in ranks],
+        [Tick(percent(1 - up(count)), f"{count:,.0f}") for count in counts],
+    )
+
+
+def over_time(document: Document) -> OverTime | None:
+    """Return the most frequent items over time, if the release has periods."""
+    period = document.period()
+    if period is None:
+        return None
+    counts = document.measures()[0]
+    series: dict[str, dict[str, int]] = defaultdict(dict)
+    totals: dict[str, float] = defaultdict(float)
+    for row, (when, item, _) in enumerate(document.by_period(period)):
+        series[item][when] = row
+        totals[item] += counts.values[row]
+    periods = sorted({when for found in series.values() for when in found})
+    most = sorted(series, key=lambda item: -totals[item])[:PANELS]
+    return OverTime(
+        period,
+        periods[0],
+        periods[-1],
+        [_panel(item or COUNT, series[item], periods, counts) for item in most],
+    )
+
+
+def _panel(item: str, rows: dict[str, int], periods: list[str], counts: Measure) -> Panel:
+    top = max(1.0, *(counts.upper[row] for row in rows.values()))
+    days = [date.fromisoformat(when).toordinal() for when in periods]
+    along, up = linear(days[0], days[-1]), linear(0.0, top)
+    runs: list[list[tuple[float, int]]] = [[]]
+    for day, when in zip(days, periods, strict=True):
+        if when in rows:
+            runs[-1].append((along(day) if len(days) > 1 else 0.5, rows[when]))
+        elif runs[-1]:
+            runs.append([])
+    runs = [run for run in runs if run]
+
+    def places(values: list[float], run: list[tuple[float, int]]) -> list[tuple[float, float]]:
+        return [(x, 1 - max(0.0, up(values[row]))) for x, row in run]
+
+    values = [counts.values[row] for row in rows.values()]
+    return Panel(
+        item,
+        [line(places(counts.values, run)) for run in runs],
+        [band(places(counts.upper, run), places(counts.lower, run)) for run in runs],
+        [
+            (percent(x), percent(y))
+            for run in runs
+            if len(run) == 1
+            for x, y in places(counts.values, run)
+        ],
+        number(top),
+        f"{len(rows):,} of {len(periods):,} released, from {number(min(values))} to "
+        f"{number(max(values))}",
+    )
+
+
+def shares_of(document: Document) -> list[Share]:
+    """Return how much of ρ and of δ was used."""
+    guarantee = document.guarantee
+    parts = (
+        ("ρ", guarantee.spent["rho"], guarantee.rho, "the noise in all counts and choices"),
+        ("δ", guarantee.spent["delta"], guarantee.delta, "the choice of which items are named"),
+    )
+    return [
+        Share(
+            name,
+            shown_above(used, 3) if used else "0",
+            shown_above(total, 3) if total else "0",
+            percent(min(1.0, used / total if total else 0.0)),
+            words,
+        )
+        for name, used, total, words in parts
+    ]

@@ -1,0 +1,155 @@
+"""What a page of a release is made from: what was published, and no more.
+
+A published file may have been made by anybody, so everything that a page relies on is checked here.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from headcount.errors import SourceError
+from headcount.ledger.published import document_of_file
+from headcount.outputs.json import document_to_json
+from headcount.privacy.mechanisms.base import COUNT
+from headcount.results.canonical import Plain, document_of
+from headcount.results.guarantee import Guarantee
+from headcount.results.release import Release
+
+#: What the columns of a release are called that say which period a row is about.
+PERIODS = ("day", "week", "month", "year")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number that was released about each item, with its 95 % interval, row by row."""
+
+    name: str
+    values: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A published release, as its JSON file has it.
+
+    Attributes:
+        columns: the names of its columns.
+        rows: its rows, highest counts first.
+        guarantee: what is promised.
+        json: the same as a JSON file that `headcount verify` knows.
+    """
+
+    columns: list[str]
+    rows: list[list[Plain]]
+    guarantee: Guarantee
+    json: str
+
+    @classmethod
+    def of_release(cls, release: Release) -> "Document":
+        """Return the document of a release that was just made."""
+        return cls._of(document_of(release.table), release.table.column_names)
+
+    @classmethod
+    def of_file(cls, path: Path) -> "Document":
+        """Return the document of a Parquet or JSON file that was published."""
+        try:
+            return cls._of(document_of_file(path))
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            raise SourceError(f"{str(path)!r} is no release that headcount wrote") from None
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any], columns: list[str] | None = None) -> "Document":
+        items: list[dict[str, Plain]] = document["items"]
+        columns = columns or (list(items[0]) if items else [COUNT])
+        rows = [[item[name] for name in columns] for item in items]
+        if COUNT not in columns or any(len(item) != len(columns) for item in items):
+            raise ValueError("the rows of a release have the same columns, and a count")
+        if not all(isinstance(value, Plain) for row in rows for value in row):
+            raise ValueError("the values of a release are plain")
+        guarantee = Guarantee.from_account(document)
+        _check_guarantee(guarantee)
+        made = cls(columns, rows, guarantee, document_to_json(document).decode())
+        made.measures()
+        return made
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def item_columns(self) -> list[str]:
+        """The columns that say which item a row is about."""
+        return self.columns[: self.columns.index(COUNT)]
+
+    def column(self, name: str) -> list[Plain]:
+        """Return the values of one column."""
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+    def names(self) -> list[str]:
+        """Return what each row is about, in one text."""
+        return [_joined(row[: len(self.item_columns)]) for row in self.rows]
+
+    def measures(self) -> list[Measure]:
+        """Return what was released about each item, the count first."""
+        found = []
+        for name in self.columns[len(self.item_columns) :]:
+            prefix = "" if name == COUNT else f"{name}_"
+            bounds = f"{prefix}lower", f"{prefix}upper"
+            if set(bounds) <= set(self.columns):
+                found.append(Measure(name, *map(self._numbers, (name, *bounds))))
+        return found
+
+    def _numbers(self, name: str) -> list[float]:
+        return [_number(value) for value in self.column(name)]
+
+    def period(self) -> str | None:
+        """Return the column that says which period a row is about, if there is one."""
+        for name in self.item_columns:
+            if name.lower() in PERIODS and self.rows and all(map(_is_date, self.column(name))):
+                return name
+        return None
+
+    def by_period(self, period: str) -> Iterator[tuple[str, str, list[Plain]]]:
+        """Yield the period of each row, what else it is about, and the row."""
+        place, items = self.columns.index(period), len(self.item_columns)
+        for row in self.rows:
+            rest = [value for n, value in enumerate(row[:items]) if n != place]
+            yield str(row[place]), _joined(rest), row
+
+
+def _joined(values: list[Plain]) -> str:
+    return " · ".join("(none)" if value is None else str(value) for value in values)
+
+
+def _number(value: Plain) -> float:
+    number = float(value)  # type: ignore[arg-type]  # what is no number is an error
+    if not math.isfinite(number):
+        raise ValueError("counts are finite")
+    return number
+
+
+def _is_date(value: Plain) -> bool:
+    try:
+        date.fromisoformat(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+def _check_guarantee(guarantee: Guarantee) -> None:
+    """Refuse an account whose numbers are none, which anybody may have written into a file."""
+    spent = guarantee.spent
+    numbers = (guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"])
+    if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
+        raise ValueError("a budget is made of numbers")
+    if not isinstance(guarantee.private, bool) or not isinstance(guarantee.settings, dict):
+        raise TypeError("a guarantee says whether it holds, and how it was made")
+    history = guarantee.provenance
+    texts = [guarantee.unit, guarantee.method, guarantee.version, history.date, history.period]
+    texts += [*history.mechanisms, *history.post_processing, *history.public]
+    if not all(isinstance(text, str | None) for text in texts):
+        raise TypeError("a guarantee names whom it protects, and what made it")

@@ -1,0 +1,68 @@
+"""Where a release comes from, as far as that is known and may be told."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+
+from headcount.ledger import Ledger
+from headcount.ledger.entries import Entry, Kind
+from headcount.results.canonical import fingerprint
+from headcount.results.release import Release
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a release comes from. Its file says nothing of this; a ledger does.
+
+    Attributes:
+        source: the name of the file or the table, without the folders or the server it is in.
+        user: the column that identifies the users.
+        time: when it was released.
+        entry: the number of the entry in the ledger that was charged.
+        dataset: whose budget that was.
+    """
+
+    source: str | None = None
+    user: str | None = None
+    time: datetime | None = None
+    entry: int | None = None
+    dataset: str | None = None
+
+    @classmethod
+    def of_asked(cls, asked: Mapping[str, Any], time: datetime | None = None) -> "Origin":
+        """Return what is known of a release from what was asked."""
+        user = asked.get("user")
+        return cls(source_name(asked), None if user is None else str(user), time)
+
+    @classmethod
+    def of_release(cls, release: Release, ledger: Ledger) -> "Origin | None":
+        """Return what a ledger says of a release, if it was charged to it."""
+        wanted = fingerprint(release.table)
+        settled = (entry for entry in ledger.log() if entry.kind is Kind.SETTLE)
+        entry = next((entry for entry in settled if entry.facts["release"] == wanted), None)
+        return None if entry is None else cls.of_entry(entry, ledger)
+
+    @classmethod
+    def of_entry(cls, entry: Entry, ledger: Ledger) -> "Origin":
+        """Return what a ledger says of the release of an entry."""
+        reservation = ledger.log()[entry.facts["reservation"] - 1]
+        asked = cls.of_asked(reservation.facts.get("asked", {}))
+        user = entry.facts.get("counted_by") or asked.user
+        time = datetime.fromisoformat(entry.time).astimezone(UTC)
+        return cls(asked.source, user, time, entry.number, entry.dataset)
+
+
+def source_name(asked: Mapping[str, Any]) -> str | None:
+    """Return what a source is called: no folder, server, password or SQL is part of it."""
+    source, table = asked.get("source"), asked.get("table")
+    parts = []
+    if isinstance(source, str) and not re.match(r"\w[\w+.-]*://", source):
+        parts.append(PurePath(source).name)
+    if table is not None:
+        parts.append(f"table {table}")
+    elif asked.get("sql") is not None:
+        parts.append("an SQL query")
+    return ", ".join(part for part in parts if part) or None

@@ -1,0 +1,64 @@
+"""The promise of a release in plain words, from its numbers."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from headcount.privacy.accounting.rounding import shown_above
+from headcount.results.guarantee import Guarantee
+
+#: From here on a factor is written as a power of ten: longer numbers are not read.
+_LONGEST_FACTOR = 1e6
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised, each part in one sentence.
+
+    Attributes:
+        epsilon: ε as the odds that it allows.
+        delta: δ as the chance that it allows.
+        formal: both, as the field writes them.
+    """
+
+    epsilon: str
+    delta: str
+    formal: str
+
+
+def promise_of(guarantee: Guarantee) -> Promise:
+    """Return the promise of a guarantee; numbers are rounded against it."""
+    epsilon, delta = shown_above(guarantee.epsilon), shown_above(guarantee.delta)
+    return Promise(
+        f"Whatever anyone believed before, seeing this release multiplies the odds that a given "
+        f"person is in the data, or is not, by at most {_factor(guarantee.epsilon)}. Someone who "
+        f"gave it even odds can end up at most {_percent(guarantee.epsilon)} sure.",
+        f"For each person, there is a chance of at most {_chance(guarantee.delta)} that this limit "
+        "fails. At worst, an item that only that person has would then be named.",
+        f"(ε = {epsilon}, δ = {delta})-differential privacy, and {delta}-approximate "
+        f"{shown_above(guarantee.rho)}-zCDP, for neighbouring datasets that differ in all rows of "
+        "one user.",
+    )
+
+
+def _factor(epsilon: float) -> str:
+    """Return e^ε, rounded up."""
+    if epsilon < math.log(_LONGEST_FACTOR):
+        digits = 2 if epsilon < math.log(10) else 0
+        return f"{math.ceil(math.exp(epsilon) * 10**digits) / 10**digits:,.{digits}f}"
+    return f"10 to the power of {math.ceil(epsilon / math.log(10)):,}, which is no limit at all"
+
+
+def _percent(epsilon: float) -> str:
+    """Return e^ε / (1 + e^ε), rounded up; what rounds up to 100 % is not certainty."""
+    share = 1 / (1 + math.exp(-epsilon))
+    for digits in (1, 2, 3):
+        percent = math.ceil(share * 10 ** (2 + digits)) / 10**digits
+        if percent < 100:
+            return f"{percent:.{digits}f} %"
+    return "100 %"
+
+
+def _chance(delta: float) -> str:
+    """Return δ as one in so many, rounded up; as it was typed, 1e-5 is one in 100,000."""
+    return f"1 in {math.floor(1 / Fraction(repr(delta))):,}" if delta else "0"

@@ -1,0 +1,97 @@
+"""The page of a release: what a data owner opens, understands and forwards."""
+
+from headcount.outputs.csv import LEADING
+from headcount.pages.charts import bars_of, curve_of, number, over_time, shares_of
+from headcount.pages.document import Document
+from headcount.pages.html import LONGEST, rendered
+from headcount.pages.origin import Origin
+from headcount.pages.promise import promise_of
+from headcount.results.canonical import Plain, canonical_json
+from headcount.results.notices import notices_about
+
+#: The rows that stand in the page itself, and those of each page of the table.
+ROWS = 25
+#: Whole numbers from here on are not all numbers to a browser: they are given as text too.
+_EXACT = 2**53
+
+
+def release_page(document: Document, origin: Origin, *, title: str | None = None) -> bytes:
+    """Return the page of a release: one file, with the whole table in it.
+
+    Args:
+        document: what was published.
+        origin: where it comes from.
+        title: the page's heading, instead of one made from the columns.
+    """
+    guarantee, items = document.guarantee, document.item_columns
+    measures = document.measures()
+    heading = title or _heading(items, document.period())
+    return rendered(
+        "release.html",
+        script="release.js",
+        data=document.json,
+        heading=heading,
+        document=document,
+        items=items,
+        origin=origin,
+        guarantee=guarantee,
+        promise=promise_of(guarantee),
+        notices=list(notices_about(guarantee, len(document))),
+        bars=[bars for bars in (bars_of(document, measure) for measure in measures) if bars],
+        curve=curve_of(measures[0]) if measures else None,
+        over_time=over_time(document),
+        shares=shares_of(document),
+        rows=[_shown(row, len(items)) for row in document.rows[:ROWS]],
+        settings=[(name, _plain(value)) for name, value in guarantee.settings.items()],
+        options={
+            "columns": document.columns,
+            "items": len(items),
+            "rows": ROWS,
+            "leading": LEADING,
+            "longest": LONGEST,
+            "texts": _exact_texts(document),
+        },
+    )
+
+
+def _heading(items: list[str], period: str | None) -> str:
+    others = " and ".join(name for name in items if name != period)
+    if period is None:
+        return f"Users per {others or 'item'}"
+    return f"Users per {others}, by {period}" if others else f"Users per {period}"
+
+
+def _shown(row: list[Plain], items: int) -> list[str]:
+    """Return a row as the page's program shows it too."""
+    names = [_name(value) for value in row[:items]]
+    return names + [_figure(value) for value in row[items:]]
+
+
+def _figure(value: Plain) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else number(value)
+
+
+def _name(value: Plain) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "(none)" if value is None else str(value)
+
+
+def _exact_texts(document: Document) -> dict[str, list[str]]:
+    """Return the columns of items with numbers that a browser would write differently, as text."""
+    found = {}
+    for name in document.item_columns:
+        values = document.column(name)
+        if any(isinstance(value, float) or _is_large(value) for value in values):
+            found[name] = [_name(value) for value in values]
+    return found
+
+
+def _is_large(value: Plain) -> bool:
+    return isinstance(value, int) and abs(value) >= _EXACT
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else canonical_json(value)

@@ -1,0 +1,48 @@
+"""The promise in words is never more than the promise in numbers."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headcount.pages.promise import promise_of
+from headcount.privacy.accounting.budget import Budget
+from headcount.results.guarantee import Guarantee
+
+
+def words(epsilon, delta=1e-6):
+    budget = Budget(epsilon=1, delta=1e-6)
+    stated = Guarantee.of(budget, method="auto", private=True).__dict__
+    return promise_of(Guarantee(**{**stated, "epsilon": epsilon, "delta": delta}))
+
+
+def test_epsilon_in_odds():
+    assert "at most 2.72. Someone" in words(1.0).epsilon
+    assert "at most 73.2 % sure" in words(1.0).epsilon
+    assert "at most 21. Someone" in words(3.0).epsilon
+    assert "at most 95.3 % sure" in words(3.0).epsilon
+    assert "no limit at all" in words(50.0).epsilon
+
+
+@given(st.floats(1e-3, 13))
+def test_odds_are_rounded_up(epsilon):
+    factor = re.search(r"at most ([\d,.]+)\. ", words(epsilon).epsilon)[1].replace(",", "")
+    percent = re.search(r"at most ([\d.]+) % sure", words(epsilon).epsilon)[1]
+    assert float(factor) >= math.exp(epsilon)
+    assert float(percent) / 100 >= 1 / (1 + math.exp(-epsilon))
+
+
+@pytest.mark.parametrize(
+    ("delta", "shown"),
+    [(1e-6, "1 in 1,000,000"), (1e-5, "1 in 100,000"), (3e-5, "1 in 33,333"), (0.0, "0")],
+)
+def test_delta_as_a_chance(delta, shown):
+    assert f"at most {shown} that" in words(1.0, delta).delta
+
+
+@given(st.floats(1e-12, 0.5))
+def test_chances_are_rounded_up(delta):
+    said = re.search(r"1 in ([\d,]+)", words(1.0, delta).delta)[1].replace(",", "")
+    assert 1 / int(said) >= delta
