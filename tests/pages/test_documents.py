@@ -49,6 +49,7 @@ BROKEN = {
     "an unknown promise": lambda d: d["guarantee"].update(unheard_of=1),
     "a step that is a number": lambda d: d["provenance"].update(mechanisms=[5]),
     "a day that is a number": lambda d: d["provenance"].update(date=5),
+    "settings of another kind": lambda d: d["settings"].update(known_items=3, bound="x"),
     "settings that are a list": lambda d: d.update(settings=[]),
 }
 

@@ -34,6 +34,13 @@ def test_odds_are_rounded_up(epsilon):
     assert float(percent) / 100 >= 1 / (1 + math.exp(-epsilon))
 
 
+def test_a_public_list_is_never_named_by_chance():
+    stated = Guarantee.of(Budget(rho=1), method="known", private=True).__dict__
+    pure = promise_of(Guarantee(**{**stated, "settings": {"pure_zcdp": True}}))
+    assert "public before" in pure.delta and "approximate" not in pure.formal
+    assert "would then be named" in words(1.0).delta and "approximate" in words(1.0).formal
+
+
 @pytest.mark.parametrize(
     ("delta", "shown"),
     [(1e-6, "1 in 1,000,000"), (1e-5, "1 in 100,000"), (3e-5, "1 in 33,333"), (0.0, "0")],

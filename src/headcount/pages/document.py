@@ -16,6 +16,7 @@ from headcount.outputs.json import document_to_json
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import Plain, document_of
 from headcount.results.guarantee import Guarantee
+from headcount.results.notices import Notice, notices_about
 from headcount.results.release import Release
 
 #: What the columns of a release are called that say which period a row is about.
@@ -74,10 +75,15 @@ class Document:
         _check_guarantee(guarantee)
         made = cls(columns, rows, guarantee, document_to_json(document).decode())
         made.measures()
+        made.notices()
         return made
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def notices(self) -> list[Notice]:
+        """Return what to know about the release."""
+        return list(notices_about(self.guarantee, len(self)))
 
     @property
     def item_columns(self) -> list[str]:

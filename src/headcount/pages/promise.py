@@ -29,14 +29,20 @@ class Promise:
 def promise_of(guarantee: Guarantee) -> Promise:
     """Return the promise of a guarantee; numbers are rounded against it."""
     epsilon, delta = shown_above(guarantee.epsilon), shown_above(guarantee.delta)
+    pure = guarantee.settings.get("pure_zcdp") is True  # δ is only for reading ρ as an ε
+    at_worst = (
+        "No item is ever named by chance: all of them were public before."
+        if pure
+        else "At worst, an item that only that person has would then be named."
+    )
     return Promise(
         f"Whatever anyone believed before, seeing this release multiplies the odds that a given "
         f"person is in the data, or is not, by at most {_factor(guarantee.epsilon)}. Someone who "
         f"gave it even odds can end up at most {_percent(guarantee.epsilon)} sure.",
         f"For each person, there is a chance of at most {_chance(guarantee.delta)} that this limit "
-        "fails. At worst, an item that only that person has would then be named.",
-        f"(ε = {epsilon}, δ = {delta})-differential privacy, and {delta}-approximate "
-        f"{shown_above(guarantee.rho)}-zCDP, for neighbouring datasets that differ in all rows of "
+        f"fails. {at_worst}",
+        f"(ε = {epsilon}, δ = {delta})-differential privacy, and "
+        f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP, for neighbouring datasets that differ in all rows of "
         "one user.",
     )
 

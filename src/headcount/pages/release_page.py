@@ -7,7 +7,6 @@ from headcount.pages.html import LONGEST, rendered
 from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
-from headcount.results.notices import notices_about
 
 #: The rows that stand in the page itself, and those of each page of the table.
 ROWS = 25
@@ -36,7 +35,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         origin=origin,
         guarantee=guarantee,
         promise=promise_of(guarantee),
-        notices=list(notices_about(guarantee, len(document))),
+        notices=document.notices(),
         bars=[bars for bars in (bars_of(document, measure) for measure in measures) if bars],
         curve=curve_of(measures[0]) if measures else None,
         over_time=over_time(document),
