@@ -15,9 +15,6 @@ from headcount.engines import Session
 from headcount.errors import SourceError
 from headcount.inputs import Request, open_source
 from headcount.inputs.where import parsed
-from tests.engines import conftest as engines
-
-postgres_url, spark, on_engine = engines.postgres_url, engines.spark, engines.on_engine
 
 ROWS = pa.table(
     {
@@ -74,18 +71,6 @@ def kept(session, call, text):
     events = open_source(session, call["source"], request)
     table = events.engine.run(events.table.select("u"), "it fails")
     return sorted(int(user) for user in table["u"].to_pylist())
-
-
-@pytest.mark.parametrize("engine", ["duckdb", "duckdb file", "polars", "postgres", "spark"])
-def test_a_condition_means_the_same_on_every_engine(on_engine, engine):
-    call = on_engine(engine, ROWS)
-    with Session() as session:
-        for text, users in MEANT.items():
-            if engine == "polars" and text in LIKE:
-                with pytest.raises(SourceError, match="cannot be run on this engine"):
-                    kept(session, call, text)
-            else:
-                assert kept(session, call, text) == users, text
 
 
 def test_on_sqlite_and_in_memory(tmp_path):
