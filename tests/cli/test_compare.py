@@ -99,7 +99,7 @@ def test_other_files_in_the_folder_do_not_matter(headcount, parquet, tmp_path):
         (["--delta", "0"], "--delta"),
         (["--rho", "-1"], "--rho"),
         (["--trials", "0"], "--trials"),
-        (["--table", "t"], "a table or SQL goes with"),
+        (["--table", "t"], "a table is named in a"),
     ],
 )
 def test_what_cannot_be_done_is_said(headcount, parquet, monkeypatch, tmp_path, args, says):

@@ -196,7 +196,7 @@ def test_a_setting_for_a_spark_that_runs_already_is_refused(spark, headcount, pa
         ),
         (
             ["e.parquet", "--engine", "spark", "--sql", "SELECT 1"],
-            "SQL goes with a DuckDB",
+            "SQL on files is run by DuckDB",
         ),
         (["spark://h:1"], "name a table"),
         (["spark://h:1", "--sql", "SELECT 1"], "give Spark a table"),

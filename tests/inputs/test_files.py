@@ -138,8 +138,7 @@ def test_a_pipe_is_refused_rather_than_waited_for(tmp_path):
         counts(tmp_path / "e.csv")
 
 
-def test_a_table_or_sql_needs_a_database(tmp_path):
+def test_a_table_needs_a_database(tmp_path):
     (tmp_path / "e.csv").write_text(ROWS)
-    for options in ({"table": "t"}, {"sql": "SELECT 1"}):
-        with pytest.raises(SourceError, match="DuckDB or SQLite"):
-            counts(tmp_path / "e.csv", **options)
+    with pytest.raises(SourceError, match="DuckDB or SQLite"):
+        counts(tmp_path / "e.csv", table="t")
