@@ -88,7 +88,12 @@ def ask(
                 unit=events.unit,
                 within=None if periods is None else periods.protected_period,
                 settings=stated,
-                provenance=provenance(charge, today, private=entropy.private),
+                provenance=provenance(
+                    charge,
+                    today,
+                    *(() if question.known_items is None else ("the list of items",)),
+                    private=entropy.private,
+                ),
             )
             known = question.known_items
             listed = None if known is None else known.with_types_of(events.table.schema())

@@ -260,3 +260,19 @@ def test_a_guarantee_of_other_types_is_refused(tmp_path, key, value):
     path.write_text(json.dumps(document))
     with pytest.raises(VerificationError):
         account_of_file(path)
+
+
+def test_a_list_of_items_and_limits_on_rows_are_stated():
+    events = pa.table({"u": list(range(500)), "i": ["tea"] * 500})
+    asked = {"user": "u", "item": "i", "budget": hc.Budget(rho=1)}
+    made = hc.release(events, items_from=["tea", "milk"], top=1, **asked)
+    stated = made.guarantee.provenance
+    assert "the list of items" in stated.public
+    assert "discrete Gaussian noise on the counts of listed items" in stated.mechanisms[-1]
+    assert "(top, min_users)" in stated.post_processing[-1]
+    for written in (to_datasheet(account(made)), to_registry_entry(account(made))):
+        assert "those of a public list" in written.decode()
+        assert "left out. That" not in written.decode()
+    other = hc.release(events, **asked).guarantee.provenance
+    assert "the list of items" not in other.public
+    assert "(top, min_users)" not in other.post_processing[-1]

@@ -34,6 +34,20 @@ class Account:
         *others, last = map(repr, self.columns)
         return f"{', '.join(others)} and {last}" if others else last
 
+    @property
+    def listed(self) -> bool:
+        """Whether the items are those of a public list, all of which are in the release."""
+        return "known_items" in self.guarantee.settings
+
+    def what_is_missing(self) -> str:
+        """Return what a reader should know about values that are not there."""
+        if self.listed:
+            return "The items are those of a public list; a count may be noise alone."
+        return (
+            "Values with too few people for an accurate count are left out. That a value is "
+            "missing does not mean that nobody has it."
+        )
+
     def method(self) -> str:
         """Return how the release was made, with what was chosen on the way."""
         chosen = self.guarantee.settings.get("chosen")

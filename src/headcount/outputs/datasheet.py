@@ -25,7 +25,7 @@ def to_datasheet(account: Account) -> bytes:
         if ledger is None
         else f"dataset {ledger.get('dataset')}, reservation {ledger.get('reservation')}"
     )
-    split = stated.delta_split
+    split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
     facts = {
         "Released": f"{account.rows:,} values of {account.columns_in_words()}, each with its "
         "number of distinct people, a standard error and a 95 % interval",
@@ -73,8 +73,7 @@ def to_datasheet(account: Account) -> bytes:
         "",
         "## What is missing",
         "",
-        "Values with too few people for an accurate count are left out. That a value is missing "
-        "does not mean that nobody has it.",
+        account.what_is_missing(),
         "",
         "## To be filled in",
         "",

@@ -58,7 +58,7 @@ def _entry(account: Account) -> dict[str, Any]:
                 "data_product_region": "",
                 "description": f"How many distinct people have each value of {columns}: "
                 f"{account.rows:,} rows, each with an estimate, a standard error and a 95 % "
-                "interval. Values with too few people for an accurate count are left out.",
+                f"interval. {account.what_is_missing()}",
                 "publication_date": made.date or "",
                 "data_product_sector": "",
             },
@@ -116,7 +116,7 @@ def _entry(account: Account) -> dict[str, Any]:
 
 def _about_parameters(account: Account) -> str:
     stated = account.guarantee
-    split = stated.delta_split
+    split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
     said = (
         f"The release is δ-approximate ρ-zCDP with ρ = {stated.rho:.6g} and δ = {stated.delta:g}, "
         f"and (ε, δ)-DP with ε = {stated.epsilon:.6g} and the same δ."

@@ -14,6 +14,9 @@ from headcount.results.release import Release, metadata_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: What a release says of it among its post-processing.
+SHOWN = "rows left out by their released counts (top, min_users)"
+
 
 @dataclass(frozen=True)
 class RowLimits:
@@ -53,7 +56,10 @@ class RowLimits:
             table = table.filter(pa.array(self._within_top(table), pa.bool_()))
         settings = {**release.settings, **self.to_dict()}
         settings |= {"per": list(self.per)} if self.per else {}
-        guarantee = replace(release.guarantee, settings=settings)
+        made = release.guarantee.provenance
+        if self.to_dict():
+            made = replace(made, post_processing=(*made.post_processing, SHOWN))
+        guarantee = replace(release.guarantee, settings=settings, provenance=made)
         return Release(table.replace_schema_metadata(metadata_of(guarantee)), guarantee)
 
     def _within_top(self, table: "pa.Table") -> list[bool]:

@@ -18,6 +18,7 @@ from headcount.privacy.mechanisms.base import (
     refuse,
 )
 from headcount.privacy.mechanisms.known.known_release import known_release
+from headcount.privacy.mechanisms.rationed.mechanism import SIZES
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, Pairs
 
@@ -89,4 +90,8 @@ class Known(Mechanism):
                 "bound": released.bound,
                 "hidden_users": released.hidden,
             },
+            mechanisms=(
+                *(() if self.bound is not None or items <= 1 else (SIZES,)),
+                "discrete Gaussian noise on the counts of listed items, one l2 ration per user",
+            ),
         )
