@@ -48,9 +48,11 @@ def ask(
     ``budget`` is that of the question.
     """
     if not isinstance(question, Question):
-        raise TypeError("what is asked is a headcount.Question")
+        raise TypeError("question must be a headcount.Question")
     if question.data_version is not None and ledger is None:
-        raise SettingsError("a version of the data goes with a ledger, which knows what was asked")
+        raise SettingsError(
+            "a version of the data goes with a ledger, which knows what was asked before"
+        )
     entropy, today = _entropy(unsafe_seed), utc_now()
     question = question.with_list_read()  # which is public; the ledger knows its contents
     charge = Charge(ledger, dataset, question, private=entropy.private)

@@ -82,7 +82,7 @@ class Question:
         if isinstance(self.by, list):  # as JSON has it
             object.__setattr__(self, "by", tuple(self.by))
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
-            raise SourceError("a table is given by its name, and SQL as text")
+            raise SourceError("table is the name of a table, and sql is text")
         _ = self.request
         _ = self.row_limits
         named = [name.casefold() for name in (self.user, *self.items)]
@@ -213,7 +213,7 @@ class Question:
             values = strict_json(text)
         except (TypeError, ValueError, RecursionError):
             raise SettingsError(
-                "a question is a JSON object in which no key stands twice; this is not"
+                "a question is a JSON object without duplicate keys; this is not one"
             ) from None
         return cls.from_dict(values)
 

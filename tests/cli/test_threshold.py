@@ -41,7 +41,7 @@ def test_items_beyond_the_bound_do_not_count(headcount, parquet):
 
 
 BAD = {
-    "no bound": (["threshold"], "needs to know how many items a user has at most"),
+    "no bound": (["threshold"], "needs the largest number of items that a user can have"),
     "0": (["threshold", "--max-items-per-user", "0"], "from 1 to 1,000,000, got 0"),
     "below 0": (["threshold", "--max-items-per-user", "-5"], "from 1 to 1,000,000, got -5"),
     "too large": (["threshold", "--max-items-per-user", "1000001"], "from 1 to 1,000,000"),

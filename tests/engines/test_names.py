@@ -89,7 +89,7 @@ def test_a_column_that_stands_twice_is_refused(tmp_path, engine, names):
     """Which of the two is the user, or the item, would be a guess."""
     path = tmp_path / "e.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array(["a", "b"])] * 3, names=list(names)), path)
-    with pytest.raises(SourceError, match="stands twice"):
+    with pytest.raises(SourceError, match="appears twice"):
         hc.release(path, user="u", item="i", budget=hc.Budget(rho=1), engine=engine)
 
 

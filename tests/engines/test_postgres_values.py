@@ -115,7 +115,7 @@ def test_one_spelling_of_json_is_not_published_for_another(put):
 
 @pytest.mark.parametrize("kind", ["interval", "int[]"])
 def test_intervals_and_lists_are_refused(put, kind):
-    with pytest.raises(headcount.SourceError, match="holds no plain values such as text"):
+    with pytest.raises(headcount.SourceError, match="holds values other than text"):
         shown(put(kind, {}))
 
 

@@ -167,7 +167,7 @@ def test_what_holds_no_plain_values_is_refused_with_a_way_out_for_files(tmp_path
 
 @pytest.mark.parametrize("user", [["who"], ("who", "what"), None, 3])
 def test_a_user_column_is_named_by_a_text(user):
-    with pytest.raises(SourceError, match="user column is given by its name"):
+    with pytest.raises(SourceError, match="user is the name of one column"):
         headcount.release(table_of(["x", "y"]), user=user, item="what", budget=BUDGET)
 
 

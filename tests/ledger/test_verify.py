@@ -111,7 +111,7 @@ def test_values_of_another_type_are_found_and_no_crash(tmp_path, statement):
 
 @pytest.mark.parametrize("hash_", ["abc", "", "g" * 64])
 def test_what_is_no_hash_is_not_called_tampering(opened, hash_):
-    with pytest.raises(hc.LedgerError, match="that is no hash") as found:
+    with pytest.raises(hc.LedgerError, match="that is not a hash") as found:
         opened().verify(hash_)
     assert found.value.exit_code == 2
 
@@ -150,10 +150,10 @@ def test_a_published_release_is_found(opened, tmp_path, form):
     with pytest.raises(hc.VerificationError, match="no release like"):
         ledger.find(path)
     path.write_bytes(more_than(release(ledger), form))
-    with pytest.raises(hc.VerificationError, match="no release that headcount wrote"):
+    with pytest.raises(hc.VerificationError, match="not a release that headcount wrote"):
         ledger.find(path)
     path.write_bytes(b"PAR1 nothing")
-    with pytest.raises(hc.VerificationError, match="no release that headcount wrote"):
+    with pytest.raises(hc.VerificationError, match="not a release that headcount wrote"):
         ledger.find(path)
 
 

@@ -245,7 +245,7 @@ def test_what_is_no_release_is_refused(tmp_path, change):
     path = tmp_path / "counts.json"
     document = json.loads(render(release_of({"i": ["a"]}), "json"))
     path.write_text(json.dumps({**document, **change}))
-    with pytest.raises(VerificationError, match="no release that headcount wrote"):
+    with pytest.raises(VerificationError, match="not a release that headcount wrote"):
         account_of_file(path)
 
 

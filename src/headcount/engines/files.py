@@ -88,7 +88,9 @@ def of_form(name: str, by: "Reader") -> tuple[str, list[Path]]:
         forms = " and ".join(
             one.title() if one == "parquet" else one.upper() for one in by.file_forms
         )
-        raise SourceError(f"{by.title} reads {forms} files here; leave the engine to DuckDB")
+        raise SourceError(
+            f"{by.title} reads {forms} files here; leave out the engine to use DuckDB"
+        )
     return form, paths
 
 
@@ -100,7 +102,9 @@ def database_in(name: str, engine: str | None) -> "tuple[Reader, Path] | None":
     if len(paths) > 1:
         raise SourceError("give one database file, not several")
     if engine not in (None, kind):
-        raise SettingsError(f"an engine is chosen for files of events; this is a {kind} database")
+        raise SettingsError(
+            f"an engine can be chosen for files of events only; this is a {kind} database"
+        )
     return reader(kind), paths[0]
 
 
@@ -124,8 +128,8 @@ def stored_schemas(
         for column in schema.names if columns is None else columns:
             if there[column.casefold()] > 1:
                 raise SourceError(
-                    f"the column {column!r} stands twice in {str(path)!r}; upper and lower case "
-                    "count as the same"
+                    f"the column {column!r} appears twice in {str(path)!r}, if upper and lower "
+                    "case are not told apart"
                 )
     return schemas
 
@@ -147,7 +151,7 @@ def _kind(path: Path) -> str:
     if kind is None or (is_gzipped(path) and kind not in _TEXT):
         known = ", ".join(sorted(kinds))
         raise SourceError(
-            f"cannot tell what {str(path)!r} is by its ending; known are: {known}, and .gz after "
+            f"cannot tell what {str(path)!r} is from its ending; known are: {known}, and .gz after "
             "those of text files"
         )
     if not path.is_file():

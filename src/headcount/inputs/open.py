@@ -84,7 +84,7 @@ class Request:
             raise SourceError("give a table or SQL, not both")
         if not all(isinstance(column, str) for column in self.columns or ()):
             raise SourceError(
-                "the user column is given by its name, as in user='id'; lists are for items"
+                "user is the name of one column, as in user='id'; lists are for items"
             )
         if self.engine is not None and self.engine not in file_engines():
             raise SettingsError(
@@ -132,13 +132,15 @@ def _open(session: Session, source: SourceName | TableLike, request: Request) ->
     server = registry.for_url(name)
     if server is not None:
         if request.engine is not None:
-            raise SettingsError("an engine is chosen for files; a server has its own")
+            raise SettingsError(
+                "an engine can be chosen for files only; a server is its own engine"
+            )
         if request.table is None and request.sql is None:
             raise SourceError("name a table of the server, or give SQL")
         return _open_database(session, server, name, request)
     files = request.file_reader
     if request.spark_conf and not files.takes_settings:
-        raise SettingsError("settings of Spark go with the engine spark or a spark:// master")
+        raise SettingsError("Spark settings go with the engine spark or a spark:// master")
     if not files.finds_files:
         if re.match(r"\w[\w+.-]+://", name):  # not repeated: a password may stand in it
             raise SourceError(
@@ -219,7 +221,7 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
     import ibis.expr.operations as ops
 
     if request.table is not None or request.sql is not None:
-        raise SourceError("a table or SQL goes with a database; this source is a table itself")
+        raise SourceError("a table or SQL goes with a database; this source is already a table")
     if isinstance(source, ibis.Table) and isinstance(source.op(), ops.InMemoryTable):
         # Ibis inferred types from values. The table that it was made of has types of its own.
         source = source.op().data.obj

@@ -146,7 +146,7 @@ class Books:
 
     def _opened(self, number: int) -> Entry:
         if number not in self._open:
-            raise LedgerError(f"entry {number} is no reservation that is still open")
+            raise LedgerError(f"entry {number} is not an open reservation")
         return self._open[number]
 
     # Each name stands for one thing, a dataset or a group, and a dataset with a budget of its own
@@ -157,7 +157,7 @@ class Books:
         if not datasets or (len(datasets) > 1 and group is None):
             raise LedgerError("give one dataset, or several and the name of their group")
         if group in datasets or len(set(datasets)) < len(datasets):
-            raise LedgerError("give the group and each dataset names of their own")
+            raise LedgerError("the group and its datasets need different names")
         for dataset in datasets:
             if dataset in self.budget_of:
                 raise LedgerError(
@@ -251,7 +251,7 @@ class Books:
             raise LedgerError(f"the dataset {dataset!r} is in the group {group!r} already")
         if dataset not in self.budget_of:
             if dataset in self.totals:
-                raise LedgerError(f"{dataset!r} is a group, and a group joins no other")
+                raise LedgerError(f"{dataset!r} is a group, and a group cannot join another")
             return
         if self.budget_of[dataset] != dataset:
             raise LedgerError(f"the dataset {dataset!r} is in another group")

@@ -39,9 +39,9 @@ class Charge:
         private: bool,
     ) -> None:
         if (ledger is None) != (dataset is None):
-            raise LedgerError("a ledger and the name of a dataset go together")
+            raise LedgerError("a ledger and a dataset go together: give both, or neither")
         if ledger is not None and not private:
-            raise NotPrivateError("a release with a seed is not private: no ledger takes it")
+            raise NotPrivateError("a release with a seed is not private, and no ledger accepts it")
         self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
         self._dataset = dataset or ""
         self._question = question
@@ -70,8 +70,8 @@ class Charge:
         """
         if again and question.data_version is None:
             raise SettingsError(
-                "every question is a new one unless a version of the data is stated, so there is "
-                "nothing to ask again: leave --again (again=True) out"
+                "without a version of the data every question is new, so there is nothing to ask "
+                "again: leave out --again (again=True)"
             )
         if self._ledger is None:
             return None

@@ -31,7 +31,7 @@ class Checked:
 def check(transaction: "Transaction", head: str | None) -> Checked:
     """Check all that a ledger keeps, and that it has the hash that was noted down, if any."""
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
-        raise LedgerError("that is no hash: one has 64 digits, 0 to 9 and a to f")
+        raise LedgerError("that is not a hash: a hash has 64 digits, 0 to 9 and a to f")
     entries = transaction.entries()
     Books(entries)
     settled = [entry for entry in entries if entry.kind is Kind.SETTLE]

@@ -18,7 +18,7 @@ def system_user() -> str:
 def named(what: str, name: str) -> str:
     """Return a name that can be written down; refuse others."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise LedgerError(f"the name of {what} is a text that can be printed, and not empty")
+        raise LedgerError(f"the name of {what} must be printable text, and not empty")
     return name
 
 

@@ -143,7 +143,7 @@ class Ledger:
     def extend(self, dataset: str, *, rho: float = 0.0, delta: float = 0.0, reason: str) -> None:
         """Raise the total of a dataset, or of its group, by so much."""
         if not (0 <= rho < float("inf") and 0 <= delta < 1 and rho + delta > 0):
-            raise BudgetError("say by how much the total is raised: rho, delta or both, above 0")
+            raise BudgetError("say by how much to raise the total: rho, delta or both, above 0")
         with self._writing() as (books, write):
             books.may_change(dataset)
             total = books.total(dataset).raised(rho, delta)
@@ -158,7 +158,7 @@ class Ledger:
     def cap(self, dataset: str, of: str, *, rho: float, delta: float | None = None) -> None:
         """Let one actor spend at most so much of a dataset's budget."""
         if not 0 <= rho < float("inf") or not 0 <= (delta or 0) < 1:
-            raise BudgetError("a cap is a rho of at least 0, and a delta between 0 and 1 if any")
+            raise BudgetError("a cap has a rho of at least 0, and may have a delta between 0 and 1")
         exact = None if delta is None else str(as_typed(delta))
         with self._writing() as (books, write):
             books.may_change(dataset)
@@ -324,8 +324,8 @@ class Ledger:
             entries = transaction.entries()
             if not 1 <= number <= len(entries) or entries[number - 1].kind is not Kind.SETTLE:
                 raise LedgerError(
-                    f"entry {number} of the ledger is no release; `headcount ledger log` lists "
-                    "them: take the number of a line that says settle"
+                    f"entry {number} of the ledger is not a release; in `headcount ledger log` the "
+                    "lines that say settle are"
                 )
             return release_of(entries[number - 1], transaction)
 

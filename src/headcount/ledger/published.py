@@ -116,7 +116,7 @@ def _read(path: Path, json: Callable[[], _T], parquet: Callable[[], _T]) -> _T:
     except OSError as error:
         why = error.strerror or "it cannot be read"
     except Exception:  # whatever is wrong with it
-        why = "it is no release that headcount wrote"
+        why = "it is not a release that headcount wrote"
     raise VerificationError(f"cannot check {str(path)!r}: {why}")
 
 

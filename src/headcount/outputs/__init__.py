@@ -29,7 +29,7 @@ def format_of(path: Path) -> str:
     ending = path.suffix.lower()
     if ending not in _ENDINGS:
         raise OutputError(
-            f"cannot tell the format of {str(path)!r} by its ending; "
+            f"cannot tell the format of {str(path)!r} from its ending; "
             f"known are: {', '.join(_ENDINGS)}"
         )
     return _ENDINGS[ending]

@@ -51,11 +51,13 @@ class AtomicFile:
             raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
         check_apart(self._given, self._source, self._ledger)
         if there and _is_database(self._path):
-            raise OutputError(f"{str(self._path)!r} is a database, perhaps a ledger; name another")
+            raise OutputError(
+                f"{str(self._path)!r} is a database, perhaps a ledger; choose another name"
+            )
         if there and not self._force:
             raise OutputError(
                 f"there is a file {str(self._path)!r} already, perhaps a release that was paid "
-                "for; name another, or replace it with --force (force=True)"
+                "for; choose another name, or replace it with --force (force=True)"
             )
         try:
             tempfile.TemporaryFile(prefix=_PREFIX, dir=folder).close()

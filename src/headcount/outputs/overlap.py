@@ -28,26 +28,26 @@ def check_apart(output: Path, source: str | None, ledger: str | None) -> None:
             folder or a glob that would take in the output the next time it is read.
     """
     if ledger is not None and _is_among(output, _with_companions(as_path(ledger))):
-        raise OutputError("the output would replace the ledger; name another file")
+        raise OutputError("the output would replace the ledger; choose another file")
     name = None if source is None else _on_this_machine(source)
     if name is None:
         return
     found = named(name)
     files = _with_companions(found[0]) if len(found) == 1 else found
     if _is_among(output, [as_path(name), *files]):
-        raise OutputError("the output would replace the source; name another file")
+        raise OutputError("the output would replace the source; choose another file")
     is_glob = not as_path(name).exists()
     # Spark reads folders, and takes a glob in an address itself.
     folders = [path for path in found if path.is_dir() and (name != source or not is_glob)]
     if any(_lies_in(output, folder) for folder in folders):
         raise OutputError(
-            "the output lies in a folder that is read, and would count as data the next time; "
-            "name another folder"
+            "the output is in a folder that is read as data, and would be counted the next time; "
+            "choose another folder"
         )
     if is_glob and any(_matches(place, str(as_path(name))) for place in _places(output)):
         raise OutputError(
-            f"the output would match {source!r}, and so count as data the next time; name a file "
-            "that it does not match"
+            f"the output would match {source!r}, and be counted as data the next time; choose a "
+            "name that it does not match"
         )
 
 

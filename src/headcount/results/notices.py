@@ -78,14 +78,15 @@ WEAK_BUDGET = Notice(
     "weak-budget",
     "caution",
     f"with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak promise to "
-    "each person. Was the budget typed as it was meant?",
+    "each person. Is that the budget you meant?",
 )
 NOTHING_RELEASED = Notice(
     "nothing-released",
     "advice",
-    "Nothing was released, which is a result like any other: no item was found to have enough "
-    "users for this budget. A larger budget, a larger relative error, coarser items or, if another "
-    "method was asked for, the method auto may help; `headcount plan` forecasts by how much.",
+    "Nothing was released: with this budget, no item was found to have enough users. That is a "
+    "valid answer, and was paid for. A larger budget, a larger relative error, coarser items or, "
+    "if another method was asked for, the method auto may help; `headcount plan` forecasts by how "
+    "much.",
 )
 
 
@@ -157,12 +158,12 @@ def _about_periods(period: str, column: str, timezone: str | None) -> Notice:
 
 def _about_bound(max_items_per_user: int) -> Notice:
     counted = (
-        "one item counts"
+        "one item of each user counts"
         if max_items_per_user == 1
-        else f"at most {max_items_per_user:,} items count"
+        else f"at most {max_items_per_user:,} items of each user count"
     )
     text = (
-        f"of each user {counted}. If somebody has more, the rest do not count, and counts are too "
-        "low by as much; the guarantee holds all the same."
+        f"{counted}. If somebody has more, the others are not counted, and counts are too low by "
+        "that much. The guarantee holds either way."
     )
     return Notice("contribution-bound", "caution", text)

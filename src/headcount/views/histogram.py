@@ -75,7 +75,7 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
                 f"there is no column {column!r}; there are: {', '.join(map(repr, schema.names))}"
             )
         if folded[column.casefold()] > 1:
-            raise SourceError(f"two columns are called {column!r} but for upper and lower case")
+            raise SourceError(f"two columns differ from {column!r} in upper and lower case only")
     for column in items:
         if column.casefold() in _RESERVED:
             raise SourceError(
@@ -86,8 +86,8 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
         kind = schema[column]
         if kind.is_nested() or kind.is_interval() or kind.is_unknown():
             raise SourceError(
-                f"column {column!r} holds no plain values such as text, numbers and times; turn it "
-                f"into text first. DuckDB does so with a file: {_cast_of_file(column)}"
+                f"column {column!r} holds values other than text, numbers and times; convert it "
+                f"to text first. DuckDB does so with a file: {_cast_of_file(column)}"
             )
 
 
@@ -167,7 +167,7 @@ def top_of_histogram(
     for bad in (repeated, outside):
         if histogram.engine.run(bad.limit(1), "the counts cannot be read").num_rows:
             raise SourceError(
-                "this is no histogram of distinct users: an item stands in several rows, or a "
+                "this is not a histogram of distinct users: an item is in several rows, or a "
                 "count is negative or too large"
             )
     top = kept.filter(kept[number] >= minimum)
@@ -185,7 +185,7 @@ def table_of(counts: Mapping[Any, int]) -> "pa.Table":
     if any(isinstance(n, bool) or not isinstance(n, Integral) for n in counts.values()):
         raise SourceError("the counts must be whole numbers")
     if any(abs(int(n)) > LARGEST_COUNT for n in counts.values()):
-        raise SourceError("this is no histogram of distinct users: a count is too large")
+        raise SourceError("this is not a histogram of distinct users: a count is too large")
     # One type for all keys, whatever they are: a type found from them would tell about them. Of
     # keys that are the same text the largest count stays, which one user moves by at most 1.
     highest_of: dict[str | None, int] = {}

@@ -109,7 +109,7 @@ def _as_text(names: list[str]) -> dict[str, str]:
     columns = {name or next(spare): "VARCHAR" for name in names}
     if len({name.casefold() for name in columns}) < len(names):
         raise SourceError(
-            "a column name stands twice in the first line; upper and lower case count as the same"
+            "a column name appears twice in the first line (upper and lower case are the same here)"
         )
     return columns
 

@@ -16,7 +16,7 @@ def files_of(name: str) -> tuple[str, list[str]]:
         return lake_of(path) or "parquet", [_address(path)]
     form, paths = matching(name)
     if form not in FORMS.values():
-        raise SourceError("Spark is used for files and folders here; leave databases to DuckDB")
+        raise SourceError("Spark reads files and folders here; DuckDB reads database files")
     return form, [_address(path) for path in paths]
 
 

@@ -130,7 +130,7 @@ def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN4
     names = [name or f"column{n}" for n, name in enumerate(names)]
     if len({name.casefold() for name in names}) < len(names):
         raise SourceError(
-            "a column name stands twice in the first line; upper and lower case count as the same"
+            "a column name appears twice in the first line (upper and lower case are the same here)"
         )
     reader = spark.read.options(sep=_DELIMITERS[form], enforceSchema=len(paths) == 1, **_CSV)
     return reader.csv(list(paths), schema=_all_text(names))

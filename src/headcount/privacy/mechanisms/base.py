@@ -171,8 +171,8 @@ class Mechanism(ABC):
 def refuse(cls: type[Mechanism], options: Options, *names: str) -> None:
     """Refuse options that a mechanism has no use for."""
     if "candidates" in names and options.candidates is not None:
-        raise SettingsError(f"the method {cls.name} has no candidates to be limited")
+        raise SettingsError(f"the method {cls.name} has no candidates to limit")
     if "max_items_per_user" in names and options.max_items_per_user is not None:
         raise SettingsError(
-            "a bound on the items of a user goes with the method threshold; the others need none"
+            "a bound on the items per user goes with the method threshold; the others need none"
         )

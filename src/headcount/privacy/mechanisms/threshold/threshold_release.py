@@ -122,7 +122,7 @@ def threshold_release(
 def _checked(most: int | None) -> int:
     if most is None:
         raise SettingsError(
-            "the method threshold needs to know how many items a user has at most "
+            "the method threshold needs the largest number of items that a user can have "
             "(--max-items-per-user, max_items_per_user=)"
         )
     whole = isinstance(most, int) and not isinstance(most, bool)
