@@ -181,7 +181,7 @@ def test_no_message_has_a_line_that_could_be_taken_for_another(headcount):
     [
         ("mysql://me:secret@h/x", [], "not known"),
         ("https://me:secret@h/x.csv", [], "not known"),
-        ("postgres://me:secret@h/x", ["--table", "t", "--engine", "polars"], "has its own"),
+        ("postgres://me:secret@h/x", ["--table", "t", "--engine", "polars"], "is its own engine"),
         ("events.parquet", ["--spark-conf", "spark.x=secret"], "go with the engine spark"),
         ("events.parquet", ["--spark-conf", "secret"], "KEY=VALUE"),
     ],

@@ -148,7 +148,7 @@ def test_columns_of_any_type_may_stand_beside_those_that_are_asked_for(form, tmp
 def test_what_holds_no_plain_values_is_refused_with_a_way_out_for_files(tmp_path):
     source = tmp_path / "e.parquet"
     pq.write_table(pa.table({"who": range(60), 'a "list"': [["x"]] * 60}), source)
-    with pytest.raises(SourceError, match="turn it into text first") as caught:
+    with pytest.raises(SourceError, match="convert it to text first") as caught:
         released({"source": source, "item": 'a "list"'})
     copy = str(caught.value)[str(caught.value).index("COPY") :]
     for name in ("events.parquet", "events-as-text.parquet"):

@@ -131,5 +131,5 @@ def test_text_that_is_no_text_is_found_before_anything_is_spent():
 
 def test_a_table_needs_no_name():
     for options in ({"table": "t"}, {"sql": "SELECT 1"}):
-        with pytest.raises(SourceError, match="is a table itself"):
+        with pytest.raises(SourceError, match="is already a table"):
             counts(pd.DataFrame(ROWS), **options)

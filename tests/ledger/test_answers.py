@@ -132,5 +132,5 @@ def test_what_was_released_can_be_had_again(opened, parquet_of):
     first = ask(ledger, parquet_of())
     assert ledger.released(3).table.equals(first.table, check_metadata=True)
     for number in (0, 1, 2, 4):
-        with pytest.raises(hc.LedgerError, match="is no release"):
+        with pytest.raises(hc.LedgerError, match="is not a release"):
             ledger.released(number)

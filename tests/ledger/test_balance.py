@@ -121,7 +121,7 @@ def test_nothing_is_settled_twice_or_for_more_than_was_reserved():
             books.add(Entry(3, "", "ann", Kind.SETTLE, "a", facts))
     settled = Entry(3, "", "ann", Kind.SETTLE, "a", {"reservation": 2, "rho": "0", "delta": "0"})
     books.add(settled)
-    with pytest.raises(LedgerError, match="no reservation"):
+    with pytest.raises(LedgerError, match="not an open reservation"):
         books.add(settled)
 
 
