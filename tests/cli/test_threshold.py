@@ -16,7 +16,7 @@ def test_the_counts_and_what_is_said_of_the_bound(headcount, parquet, tmp_path):
     bound = ["--max-items-per-user", "3", "--columns", "all", "--output", output]
     ran = headcount("release", parquet, *ARGS, "threshold", *bound)
     assert ran.code == 0
-    assert "of each user at most 3 items count" in ran.err
+    assert "at most 3 items of each user count" in ran.err
     assert no_canary(ran.err + output.read_text())
     found = json.loads(output.read_text())
     sigma = found["settings"]["sigma"]
@@ -35,7 +35,7 @@ def test_items_beyond_the_bound_do_not_count(headcount, parquet):
         *("release", parquet, *ARGS, "threshold", "--max-items-per-user", "1", "--format", "json")
     )
     counts = {row["item"]: row["count"] for row in json.loads(ran.out)["items"]}
-    assert "of each user one item counts" in ran.err
+    assert "one item of each user counts" in ran.err
     assert sum(counts.values()) == pytest.approx(4001, abs=30)  # σ is 0.1
     assert counts["bread"] < 3500
 

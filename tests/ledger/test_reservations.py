@@ -202,7 +202,7 @@ def test_what_is_no_histogram_is_paid_for(opened, counts):
     """Whoever asks may have made the table say so of anybody's row. Both faults look alike."""
     ledger = opened()
     table = pl.DataFrame({"item": ["a", "a"] if counts[1] > 0 else ["a", "b"], "count": counts})
-    with pytest.raises(hc.SourceError, match="stands in several rows, or a count is negative"):
+    with pytest.raises(hc.SourceError, match="is in several rows, or a count is negative"):
         hc.release_counts(table, budget=BUDGET, ledger=ledger, dataset="shop", user="u")
     assert kinds(ledger) == ["open", "reserve"]
 
