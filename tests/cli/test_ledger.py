@@ -62,7 +62,7 @@ def test_a_release_can_be_written_again(headcount, charged, ledger, tmp_path):
     assert second.read_bytes() == first.read_bytes()
     ran = headcount("ledger", "fetch", ledger, "2")
     assert (ran.code, ran.out) == (2, "")
-    assert "entry 2 of the ledger is no release" in ran.err
+    assert "entry 2 of the ledger is not a release" in ran.err
 
 
 def test_a_budget_protects_one_kind_of_user(headcount, charged, ledger):

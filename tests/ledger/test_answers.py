@@ -110,7 +110,7 @@ def test_nothing_of_the_data_is_in_the_entries(opened, parquet_of):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"again": True}, "leave --again"),
+        ({"again": True}, "leave out --again"),
         ({"data_version": " "}, "a text of your choice"),
         ({"data_version": 3}, "a text of your choice"),
     ],
