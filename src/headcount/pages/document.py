@@ -60,7 +60,7 @@ class Document:
         try:
             return cls._of(document_of_file(path))
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-            raise SourceError(f"{str(path)!r} is no release that headcount wrote") from None
+            raise SourceError(f"{str(path)!r} is not a release that headcount wrote") from None
 
     @classmethod
     def _of(cls, document: Mapping[str, Any], columns: list[str] | None = None) -> "Document":
