@@ -49,8 +49,8 @@ BAD = {
     ),
     "user is item": (["e.parquet", "--user", "uid", "--item", "uid", *BUDGET], "are the same"),
     "item twice": (["e.parquet", *COLUMNS, "--item", "item", *BUDGET], "named twice"),
-    "no user": (["e.parquet", "--item", "item", *BUDGET], "Missing option '--user'"),
-    "no item": (["e.parquet", "--user", "uid", *BUDGET], "Missing option '--item'"),
+    "no user": (["e.parquet", "--item", "item", *BUDGET], "Missing option '-u' / '--user'"),
+    "no item": (["e.parquet", "--user", "uid", *BUDGET], "Missing option '-i' / '--item'"),
     # budgets
     "no budget": (["e.parquet", *COLUMNS], "rho or epsilon"),
     "two budgets": (["e.parquet", *COLUMNS, "--rho", "1", "--epsilon", "1"], "not both"),
@@ -85,8 +85,8 @@ BAD = {
     "format": (["e.parquet", *COLUMNS, *BUDGET, "--format", "xml"], "'table', 'csv', 'json'"),
     "ending": (["e.parquet", *COLUMNS, *BUDGET, "--output", "o.xlsx"], ".csv, .json, .parquet"),
     "both": (
-        ["e.parquet", *COLUMNS, *BUDGET, "--output", "o.csv", "--format", "csv"],
-        "--format is for stdout",
+        ["e.parquet", *COLUMNS, *BUDGET, "--output", "o.csv", "--format", "json"],
+        "--format says",
     ),
     "no folder": (["e.parquet", *COLUMNS, *BUDGET, "--output", "no/o.csv"], "there is no folder"),
     "no such place": (

@@ -32,10 +32,14 @@ def nasty(tmp_path_factory):
     return path
 
 
-def on_a_terminal(*args, cwd):
+def on_a_terminal(*args, cwd, env=None):
     """Run the command with both of its streams on a terminal; return what that got."""
     ours, its = pty.openpty()
-    env = {**os.environ, "TERM": "dumb"}  # so that no bar is shown, which moves the cursor itself
+    env = {
+        **os.environ,
+        "TERM": "dumb",
+        **(env or {}),
+    }  # so that no bar is shown, which moves the cursor itself
     process = subprocess.Popen([HEADCOUNT, *args], stdout=its, stderr=its, cwd=cwd, env=env)
     os.close(its)
     got = b""

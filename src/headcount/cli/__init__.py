@@ -25,6 +25,7 @@ from headcount.cli.compare import compare
 from headcount.cli.demo import demo
 from headcount.cli.describe import describe
 from headcount.cli.ledger import ledger
+from headcount.cli.options import examples
 from headcount.cli.plan import plan_command
 from headcount.cli.release import release
 from headcount.cli.report import report
@@ -34,9 +35,18 @@ from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
 from headcount.errors import EngineError, HeadcountError
 
 UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
+#: What click looks for when a shell asks how a command goes on.
+COMPLETION = "_HEADCOUNT_COMPLETE"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=examples(
+        "headcount demo",
+        "headcount plan -e 3 --users 100000 --items-per-user 20 --items 5000",
+        "headcount release events.parquet -u user_id -i query -e 3 -o counts.parquet",
+    ),
+)
 @click.version_option(package_name="headcount", prog_name="headcount")
 def cli() -> None:
     """Publish how many distinct people have each item, with differential privacy."""
@@ -109,6 +119,8 @@ def _exit_code(error: BaseException) -> int:
         case KeyboardInterrupt() | click.Abort():
             _say("interrupted")
             return 128 + signal.SIGINT
+        case SystemExit() if COMPLETION in os.environ:  # it was a shell that asked, not a person
+            return int(error.code or 0)
         case SystemExit():  # click's answer when nobody reads its help any more
             return 128 + signal.SIGPIPE
         case _ if is_out_of_memory(error):

@@ -7,12 +7,11 @@ from pathlib import Path
 import click
 
 from headcount.cli.numbers import Float, Whole
-from headcount.cli.options import force_option, source_options
-from headcount.cli.progress import ProgressBar
+from headcount.cli.options import examples, force_option, memory_option, source_options
 from headcount.cli.stdout import write_stdout
-from headcount.engines.session import DEFAULT_MEMORY
+from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError
-from headcount.privacy.accounting.budget import DEFAULT_DELTA
+from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 
 WARNING = (
     "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the "
@@ -25,7 +24,12 @@ DEFAULT_RHOS = (0.1, 0.5, 1.0)
 FEW_USERS = 10
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "headcount compare made_up.parquet -u user_id -i query --i-own-this-data",
+        "headcount compare made_up.parquet -u user_id -i query -e 1 -e 3 --i-own-this-data",
+    )
+)
 @source_options
 @click.option(
     "--rho",
@@ -33,6 +37,14 @@ FEW_USERS = 10
     type=Float(above=0),
     multiple=True,
     help="ρ of each method; repeat it for several [default: 0.1, 0.5 and 1].",
+)
+@click.option(
+    "-e",
+    "--epsilon",
+    "epsilons",
+    type=Float(above=0),
+    multiple=True,
+    help="ε of each method, instead of ρ; repeat it for several.",
 )
 @click.option("--delta", type=Float(above=0, below=1),
               default=DEFAULT_DELTA, show_default=True, help="δ of each method.")  # fmt: skip
@@ -58,19 +70,20 @@ FEW_USERS = 10
     help="How Plume finds items.",
 )
 @click.option(
+    "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write a .csv file instead; not into a folder that holds a release.",
 )
 @force_option
-@click.option("--memory", default=DEFAULT_MEMORY, show_default=True, metavar="SIZE",
-              help="The memory that the engine may use before it spills to disk.")  # fmt: skip
+@memory_option
 @click.option(
     "--i-own-this-data",
     is_flag=True,
     help="Confirm that you may see the true counts of this data. Required.",
 )
+@talk_options
 def compare(
     source: str,
     user: str,
@@ -78,6 +91,7 @@ def compare(
     table: str | None,
     sql: str | None,
     rhos: tuple[float, ...],
+    epsilons: tuple[float, ...],
     delta: float,
     relative_error: float | None,
     trials: int,
@@ -86,6 +100,8 @@ def compare(
     force: bool,
     memory: str,
     i_own_this_data: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     """Compare methods on SOURCE. What it prints is NOT PRIVATE.
 
@@ -105,6 +121,10 @@ def compare(
     from headcount.outputs import AtomicFile, holds_release
     from headcount.privacy.mechanisms.pcr.settings import Settings
 
+    talk = Talk(quiet=quiet, verbose=verbose)
+    budgets = [Budget(rho=rho, delta=delta) for rho in rhos]
+    budgets += [Budget(epsilon=epsilon, delta=delta) for epsilon in epsilons]
+    budgets = budgets or [Budget(rho=rho, delta=delta) for rho in DEFAULT_RHOS]
     r = Settings().changed(r=relative_error).r
     if output is not None:
         if output.suffix.lower() != ".csv":
@@ -118,7 +138,7 @@ def compare(
     place = None if output is None else AtomicFile(output, source=source, force=force)
     with place or nullcontext() as file:
         click.echo(WARNING, err=True)
-        with ProgressBar() as progress:
+        with talk.steps() as progress:
             progress("reading the events")
             dataset = read_dataset(
                 source, user=user, item=items, table=table, sql=sql, memory=memory
@@ -133,10 +153,12 @@ def compare(
                 )
             methods = standard_methods(dataset.max_items_per_user, selection)
             outcomes: list[TrialOutcome] = []
-            for rho in rhos or DEFAULT_RHOS:
+            for budget in budgets:
                 for seed in range(trials):
-                    progress(f"ρ = {rho:g}, trial {seed + 1} of {trials}")
-                    outcomes += run_trial(dataset, methods, Target(rho, delta, r), seed)
+                    progress(f"ρ = {budget.rho:g}, trial {seed + 1} of {trials}")
+                    outcomes += run_trial(dataset, methods, Target.of(budget, r), seed)
+        for budget in budgets if epsilons else ():
+            talk.say(f"ε = {budget.epsilon:g} is ρ = {budget.rho:g} here, with δ = {delta:g}.")
         rows = summarise(outcomes)
         rows.sort(key=lambda row: row.rho)
         if file is None:

@@ -2,24 +2,27 @@
 
 import click
 
-from headcount.cli.options import budget_from, budget_options
-from headcount.cli.progress import ProgressBar
-from headcount.cli.stderr import say
+from headcount.cli.options import budget_from, budget_options, examples
 from headcount.cli.stdout import write_stdout
+from headcount.cli.talk import Talk, talk_options
 
 SHOWN = 10
 
 
-@click.command()
+@click.command(epilog=examples("headcount demo", "headcount demo -e 1"))
 @budget_options
-def demo(rho: float | None, epsilon: float | None, delta: float) -> None:
+@talk_options
+def demo(
+    rho: float | None, epsilon: float | None, delta: float, quiet: bool, verbose: bool
+) -> None:
     """Release counts of made-up events and compare them with the truth."""
     from headcount.demo import run_demo
     from headcount.outputs.table import aligned
 
+    talk = Talk(quiet=quiet, verbose=verbose)
     if rho is None and epsilon is None:
         rho = 1.0
-    with ProgressBar() as progress:
+    with talk.steps() as progress:
         result = run_demo(budget_from(rho, epsilon, delta), progress)
     header = ["film", "count", "95 % interval", "true count", "error"]
     rows = [
@@ -35,16 +38,13 @@ def demo(rho: float | None, epsilon: float | None, delta: float) -> None:
         )
     ]
     write_stdout(aligned(header, rows, [False, True, True, True, True]).encode())
-    for line in result.release.summary():
-        say(line)
+    talk.about(result.release)
     errors = result.relative_errors
     if len(errors):
-        click.echo(
-            f"\nOf the {len(errors):,} released counts, {(errors <= result.target).mean():.1%} are "
-            f"within {result.target:.0%} of the truth.",
-            err=True,
+        talk.say(
+            f"Of the {len(errors):,} released counts, {(errors <= result.target).mean():.1%} are "
+            f"within {result.target:.0%} of the truth."
         )
-    click.echo(
-        "The truth can be shown only because the data is made up: with real data it stays private.",
-        err=True,
+    talk.say(
+        "The truth can be shown only because the data is made up: with real data it stays private."
     )

@@ -4,13 +4,19 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import force_option
+from headcount.cli.options import examples, force_option
 from headcount.cli.stdout import write_stdout
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "headcount describe counts.parquet",
+        "headcount describe counts.parquet -f yaml -o counts.yaml",
+    )
+)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
+    "-f",
     "--format",
     "form",
     type=click.Choice(["markdown", "yaml"]),
@@ -18,17 +24,13 @@ from headcount.cli.stdout import write_stdout
     show_default=True,
     help="A datasheet in Markdown, or an entry for OpenDP's registry of deployments.",
 )
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write to a file instead of stdout.")  # fmt: skip
 @force_option
 def describe(file: Path, form: str, output: Path | None, force: bool) -> None:
-    r"""Describe a release for those who publish it or read it.
+    """Describe a release for those who publish it or read it.
 
     FILE is a .parquet or .json file that headcount wrote. What only a person can say is left blank.
-
-    \b
-    headcount describe counts.parquet
-    headcount describe counts.parquet --format yaml --output counts.yaml
     """
     from headcount.ledger.published import account_of_file
     from headcount.outputs.datasheet import to_datasheet

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headcount.cli.limit import limit_option, rows_shown
 from headcount.cli.numbers import Float, Whole
-from headcount.cli.options import budget_from, force_option
+from headcount.cli.options import budget_from, examples, force_option, format_option, output_option
 from headcount.cli.report import page_path
 from headcount.cli.stderr import say as _say
-from headcount.cli.stdout import stdout_is_terminal, write_stdout
+from headcount.cli.stdout import write_release, write_stdout
 from headcount.inputs.unit import PROTECTED_PERIODS
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 DEFAULT_TOTAL_DELTA = 1e-5
 
 _where = click.argument("where", metavar="LEDGER")
+# Where nothing follows it, the environment may name it.
+_where_alone = click.argument("where", metavar="LEDGER", envvar="HEADCOUNT_LEDGER")
 _dataset = click.option("--dataset", required=True, metavar="NAME", help="The dataset.")
 _form = click.option(
+    "-f",
     "--format",
     "form",
     type=click.Choice(["table", "json"]),
@@ -32,12 +36,21 @@ _form = click.option(
     help="The format of what goes to stdout.",
 )
 _actor = click.option(
-    "--actor", metavar="NAME", help="Who is acting [default: the operating system's user name]."
+    "--actor",
+    metavar="NAME",
+    envvar="HEADCOUNT_ACTOR",
+    show_envvar=True,
+    help="Who is acting [default: the operating system's user name].",
 )
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded.")
 
 
-@click.group()
+@click.group(
+    epilog=examples(
+        "headcount ledger init budget.db --dataset searches --epsilon 10",
+        "headcount ledger show budget.db",
+    )
+)
 def ledger() -> None:
     """Keep one budget for all releases of a dataset, by anyone.
 
@@ -66,8 +79,13 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
     )
 
 
-@ledger.command()
-@_where
+@ledger.command(
+    epilog=examples(
+        "headcount ledger init budget.db --dataset searches --epsilon 10",
+        "headcount ledger init budget.db --dataset plays --dataset likes --group music --rho 2",
+    )
+)
+@_where_alone
 @click.option("--dataset", "datasets", required=True, multiple=True, metavar="NAME",
               help="The dataset; several with --group.")  # fmt: skip
 @click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
@@ -79,7 +97,7 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
               help="What the total protects: all rows of a user, or those within one period. All "
                    "releases must protect the same.")  # fmt: skip
 @click.option("--rho", type=Float(), help="ρ of all releases together, as in zCDP.")
-@click.option("--epsilon", type=Float(), help="ε of all releases together, as in (ε, δ)-DP.")
+@click.option("-e", "--epsilon", type=Float(), help="ε of all releases together, as in (ε, δ)-DP.")
 @click.option("--delta", type=Float(), default=DEFAULT_TOTAL_DELTA, show_default=True,
               help="δ of all releases together; each takes its own δ from it.")  # fmt: skip
 @_actor
@@ -101,8 +119,12 @@ def init(
     _say_total(ledger, datasets[0])
 
 
-@ledger.command()
-@_where
+@ledger.command(
+    epilog=examples(
+        "headcount ledger show budget.db", "headcount ledger show budget.db --format json"
+    )
+)
+@_where_alone
 @_form
 @click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE",
               help="Write a page for people to read instead.")  # fmt: skip
@@ -133,8 +155,8 @@ def _write_page(where: str, path: Path, *, force: bool) -> None:
     _say(f"Wrote {str(path)!r}.")
 
 
-@ledger.command()
-@_where
+@ledger.command(epilog=examples("headcount ledger log budget.db --dataset searches"))
+@_where_alone
 @click.option("--dataset", metavar="NAME", help="Only entries about this dataset.")
 @_form
 def log(where: str, dataset: str | None, form: str) -> None:
@@ -155,8 +177,8 @@ def log(where: str, dataset: str | None, form: str) -> None:
     _write_table(header, rows, [True, *[False] * 5])
 
 
-@ledger.command()
-@_where
+@ledger.command(epilog=examples("headcount ledger verify budget.db"))
+@_where_alone
 @click.option(
     "--head", metavar="HASH", help="A hash that this command printed before; it must still exist."
 )
@@ -171,8 +193,12 @@ def verify(where: str, head: str | None) -> None:
     )
 
 
-@ledger.command()
-@_where
+@ledger.command(
+    epilog=examples(
+        "headcount ledger extend budget.db --dataset searches --rho 0.5 --reason 'a new year'"
+    )
+)
+@_where_alone
 @_dataset
 @click.option("--rho", type=Float(), default=0.0, show_default=True, help="How much ρ to add.")
 @click.option("--delta", type=Float(), default=0.0, show_default=True, help="How much δ to add.")
@@ -187,8 +213,12 @@ def extend(
     _say_total(ledger, dataset)
 
 
-@ledger.command()
-@_where
+@ledger.command(
+    epilog=examples(
+        "headcount ledger retire budget.db --dataset searches --reason 'the study is over'"
+    )
+)
+@_where_alone
 @_dataset
 @_reason
 @_actor
@@ -201,8 +231,10 @@ def retire(where: str, dataset: str, reason: str, actor: str | None) -> None:
     _say(f"{dataset!r} gets no more releases.")
 
 
-@ledger.command()
-@_where
+@ledger.command(
+    epilog=examples("headcount ledger cap budget.db --dataset searches --of ann --rho 0.2")
+)
+@_where_alone
 @_dataset
 @click.option("--of", required=True, metavar="ACTOR", help="Whose spending is limited.")
 @click.option("--rho", type=Float(), required=True, help="The most ρ that they may spend.")
@@ -223,8 +255,12 @@ def cap(
         _say(f"That is more than its total of {shown(total.as_given(total.limit))}, which holds.")
 
 
-@ledger.command()
-@_where
+@ledger.command(
+    epilog=examples(
+        "headcount ledger join budget.db --dataset searches --group music --reason 'same people'"
+    )
+)
+@_where_alone
 @_dataset
 @click.option("--group", required=True, metavar="NAME", help="The group.")
 @_reason
@@ -237,7 +273,10 @@ def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -
     _say_total(ledger, dataset)
 
 
-@ledger.command("return")
+@ledger.command(
+    "return",
+    epilog=examples("headcount ledger return budget.db 12 --reason 'the machine was switched off'"),
+)
 @_where
 @click.argument("entry", type=Whole())
 @_reason
@@ -254,23 +293,28 @@ def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
     )
 
 
-@ledger.command()
+@ledger.command(
+    epilog=examples(
+        "headcount ledger fetch budget.db 3", "headcount ledger fetch budget.db 3 -o counts.parquet"
+    )
+)
 @_where
 @click.argument("entry", type=Whole())
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table",
-              show_default=True, help="The format of what goes to stdout.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write to a file instead: .csv, .json or .parquet.")  # fmt: skip
+@format_option
+@output_option
+@limit_option
 @force_option
-def fetch(where: str, entry: int, form: str, output: Path | None, force: bool) -> None:
+def fetch(
+    where: str, entry: int, form: str | None, output: Path | None, limit: int | None, force: bool
+) -> None:
     """Write the release of ENTRY again, unchanged, at no cost."""
-    from headcount.outputs import AtomicFile, format_of, render
+    from headcount.outputs import AtomicFile, agreed_format, render
 
+    form = agreed_format(form, output)
+    shown = rows_shown(limit, form)
     if output is None:
-        release = _open(where).released(entry)
-        write_stdout(render(release, form, for_terminal=stdout_is_terminal()))
+        write_release(_open(where).released(entry), form, shown)
         return
-    form = format_of(output)
     with AtomicFile(output, ledger=where, force=force) as file:
         file.commit(render(_open(where).released(entry), form))
 

@@ -1,11 +1,14 @@
 """Options that several commands share."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from headcount.cli.numbers import Float, Whole
+from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import SourceError
 from headcount.inputs.unit import PROTECTED_PERIODS
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
@@ -19,7 +22,8 @@ def budget_options(command: _Command) -> _Command:
     for option in (
         click.option("--delta", type=Float(), default=DEFAULT_DELTA, show_default=True,
                      help="δ of the whole release."),
-        click.option("--epsilon", type=Float(), help="ε of the whole release, as in (ε, δ)-DP."),
+        click.option("-e", "--epsilon", type=Float(),
+                     help="ε of the whole release, as in (ε, δ)-DP."),
         click.option("--rho", type=Float(), help="ρ of the whole release, as in zCDP."),
     ):  # fmt: skip
         command = option(command)
@@ -32,15 +36,27 @@ def source_options(command: _Command) -> _Command:
         click.option("--sql", metavar="SELECT",
                      help="A single SELECT on a database, instead of a table, or on files, which "
                           "are the table events."),
-        click.option("--table", metavar="NAME", help="A table of a database or catalog."),
-        click.option("--item", "items", required=True, multiple=True, metavar="COLUMN",
+        click.option("-t", "--table", metavar="NAME", help="A table of a database or catalog."),
+        click.option("-i", "--item", "items", required=True, multiple=True, metavar="COLUMN",
                      help="The column whose values are counted; repeat it for several."),
-        click.option("--user", required=True, metavar="COLUMN",
+        click.option("-u", "--user", required=True, metavar="COLUMN",
                      help="The column that identifies the user."),
-        click.argument("source", metavar="SOURCE", nargs=-1, required=True, callback=_one_source),
+        click.argument("source", metavar="SOURCE", nargs=-1, required=True, callback=_one_source,
+                       shell_complete=_file_names),
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def _file_names(
+    context: click.Context, argument: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="file")]
+
+
+def examples(*lines: str) -> str:
+    r"""Return the end of a command's help: commands to copy. ``\b`` tells click to keep lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def _one_source(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> str:
@@ -119,16 +135,40 @@ def ledger_options(command: _Command) -> _Command:
         click.option("--data-version", metavar="NAME",
                      help="Your name for the state of the data, such as a date. The same question "
                           "about the same version is answered again at no cost."),
-        click.option("--actor", metavar="NAME",
+        click.option("--actor", metavar="NAME", envvar="HEADCOUNT_ACTOR", show_envvar=True,
                      help="Who is acting [default: the operating system's user name]."),
-        click.option("--dataset", metavar="NAME", help="The dataset in the ledger to charge."),
-        click.option("--ledger", metavar="LEDGER",
+        click.option("--dataset", metavar="NAME", envvar="HEADCOUNT_DATASET", show_envvar=True,
+                     help="The dataset in the ledger to charge."),
+        click.option("--ledger", metavar="LEDGER", envvar="HEADCOUNT_LEDGER", show_envvar=True,
                      help="The ledger to charge: a SQLite file or a postgres:// URL."),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
+format_option = click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json"]),
+    help="The format of what goes to stdout [default: table].",
+)
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to a file instead: .csv, .json or .parquet.",
+)
+memory_option = click.option(
+    "--memory",
+    default=DEFAULT_MEMORY,
+    show_default=True,
+    metavar="SIZE",
+    envvar="HEADCOUNT_MEMORY",
+    show_envvar=True,
+    help="The memory that the engine may use before it spills to disk.",
+)
 force_option = click.option(
     "--force",
     is_flag=True,

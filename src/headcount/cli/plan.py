@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import click
 
 from headcount.cli.numbers import Float, Whole
-from headcount.cli.options import budget_from, budget_options, mechanism_options
-from headcount.cli.progress import ProgressBar
-from headcount.cli.stderr import say
+from headcount.cli.options import budget_from, budget_options, examples, mechanism_options
 from headcount.cli.stdout import write_stdout
+from headcount.cli.talk import Talk, talk_options
 
 if TYPE_CHECKING:
     from headcount.question import Method
@@ -20,7 +19,14 @@ NO_GUESS = (
 )
 
 
-@click.command("plan")
+@click.command(
+    "plan",
+    epilog=examples(
+        "headcount plan -e 3",
+        "headcount plan -e 3 --users 100000 --items-per-user 20 --items 5000",
+        "headcount plan -e 3 --like last_year.parquet -u user_id -i query",
+    ),
+)
 @budget_options
 @click.option("--users", type=Whole(), metavar="N", help="A guess: how many users there are.")
 @click.option("--items-per-user", type=Float(), metavar="MEAN",
@@ -29,12 +35,15 @@ NO_GUESS = (
               help="A guess: how many different items there are.")  # fmt: skip
 @click.option("--like", metavar="SOURCE",
               help="Instead of a guess: data like yours that is NOT secret.")  # fmt: skip
-@click.option("--user", metavar="COLUMN", help="The column of --like that identifies the user.")
-@click.option("--item", multiple=True, metavar="COLUMN",
+@click.option(
+    "-u", "--user", metavar="COLUMN", help="The column of --like that identifies the user."
+)
+@click.option("-i", "--item", multiple=True, metavar="COLUMN",
               help="Its column whose values are counted; repeat it for several.")  # fmt: skip
-@click.option("--table", metavar="NAME", help="Its table, if it is a database.")
+@click.option("-t", "--table", metavar="NAME", help="Its table, if it is a database.")
 @click.option("--sql", metavar="SELECT", help="A single SELECT on it, instead of a table.")
 @mechanism_options
+@talk_options
 def plan_command(
     rho: float | None,
     epsilon: float | None,
@@ -51,26 +60,25 @@ def plan_command(
     relative_error: float | None,
     candidates: int | None,
     max_items_per_user: int | None,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     """Forecast what a budget will give, from a guess of what the data is like.
 
     Reads no data except what --like names, and charges nothing. Without a guess it shows forecasts
     for a few typical shapes of data.
-
-    \b
-    headcount plan --epsilon 3 --users 100000 --items-per-user 20 --items 5000
-    headcount plan --epsilon 3 --like last_year.parquet --user user_id --item query
-    """  # noqa: D301 (\b is click's sign to keep lines)
+    """
     from headcount.planning import compared, plan, typical_forecasts
     from headcount.privacy.accounting.rounding import shown_above
     from headcount.privacy.mechanisms import Options, mechanism
 
+    talk = Talk(quiet=quiet, verbose=verbose)
     budget = budget_from(rho, epsilon, delta)
     options = Options(relative_error, candidates, max_items_per_user)
     chosen = mechanism(method).of(options, budget)
     columns = item or None
     basis = (users, items_per_user, items, like, user, columns, table, sql)
-    with ProgressBar() as progress:
+    with talk.steps() as progress:
         if all(part is None for part in basis):
             forecasts = typical_forecasts(budget, method, options, progress)
             origin, figures, remarks = NO_GUESS, compared(forecasts), []
@@ -92,12 +100,12 @@ def plan_command(
                 progress=progress,
             )
             origin, figures, remarks = forecast.origin(), forecast.table, forecast.summary()
-    say(
+    talk.say(
         f"Budget: ρ = {shown_above(budget.rho)}, δ = {shown_above(budget.delta)}, which is "
         f"(ε = {shown_above(budget.epsilon)}, δ = {shown_above(budget.delta)})-differential "
         "privacy."
     )
-    say(origin)
+    talk.say(origin)
     write_stdout(figures.encode())
     for line in (*chosen.known_in_advance(), *remarks):
-        say(line)
+        talk.say(line)

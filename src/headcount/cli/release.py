@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING
 import click
 
 from headcount.cli.engines import FileEngine
+from headcount.cli.limit import limit_option, rows_shown
 from headcount.cli.numbers import Whole
 from headcount.cli.options import (
     budget_from,
     budget_options,
+    examples,
     force_option,
+    format_option,
     ledger_options,
     mechanism_options,
+    memory_option,
+    output_option,
     period_options,
     row_options,
     source_options,
 )
-from headcount.cli.progress import ProgressBar
 from headcount.cli.report import page_of, page_path
 from headcount.cli.stderr import say
-from headcount.cli.stdout import stdout_is_terminal, write_stdout
-from headcount.engines.session import DEFAULT_MEMORY
+from headcount.cli.stdout import write_release, write_stdout
+from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
 
@@ -31,8 +35,25 @@ if TYPE_CHECKING:
     from headcount.inputs.periods import Period, Protect
     from headcount.question import Columns, Method
 
+_ALL_ROWS = (
+    "The table shows the highest counts. --limit 0 shows all, and --output FILE writes them to a "
+    "file. Decide before you ask: to ask again is another release, and costs again."
+)
+_ALL_ROWS_IN_LEDGER = (
+    "The table shows the highest counts. The ledger keeps all of them: `headcount ledger fetch` "
+    "writes the release again, at no cost."
+)
 
-@click.command()
+
+@click.command(
+    epilog=examples(
+        "headcount release events.parquet -u user_id -i query -e 3",
+        "headcount release events.parquet -u user_id -i query -e 3 -o counts.parquet",
+        "headcount release 'logs/*.csv' -u uid -i country -i page -e 3 -n 50",
+        "headcount release shop.duckdb -t plays -u listener -i artist --rho 0.5 \\",
+        "  --ledger budget.db --dataset shop",
+    )
+)
 @source_options
 @budget_options
 @mechanism_options
@@ -49,18 +70,9 @@ if TYPE_CHECKING:
     metavar="KEY=VALUE",
     help="A setting for the Spark session that is started; repeat it for several.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "json"]),
-    help="The format of what goes to stdout [default: table].",
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to a file instead: .csv, .json or .parquet.",
-)
+@format_option
+@output_option
+@limit_option
 @click.option(
     "--report",
     type=click.Path(path_type=Path),
@@ -75,13 +87,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="all adds the noisy counts that the counts are estimated from.",
 )
-@click.option(
-    "--memory",
-    default=DEFAULT_MEMORY,
-    show_default=True,
-    metavar="SIZE",
-    help="The memory that the engine may use before it spills to disk.",
-)
+@memory_option
 @ledger_options
 @click.option(
     "--unsafe-seed",
@@ -89,6 +95,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Make the run reproducible, for experiments. Such a run is NOT PRIVATE.",
 )
+@talk_options
 def release(
     source: str,
     user: str,
@@ -114,6 +121,7 @@ def release(
     spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
+    limit: int | None,
     report: Path | None,
     force: bool,
     columns: "Columns",
@@ -124,20 +132,19 @@ def release(
     data_version: str | None,
     again: bool,
     unsafe_seed: int | None,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     """Release how many distinct users have each item of SOURCE.
 
     SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, a DuckDB or SQLite
     file or a postgres:// URL with --table or --sql, or a spark:// master with --table.
-
-    \b
-    headcount release events.parquet --user user_id --item query --epsilon 3
-    headcount release shop.duckdb --table plays --user listener --item artist --rho 0.5
-    """  # noqa: D301 (\b is click's sign to keep lines)
-    from headcount.outputs import AtomicFile, format_of, render
+    """
+    from headcount.outputs import AtomicFile, agreed_format, render
     from headcount.pipeline import ask
     from headcount.question import Question
 
+    talk = Talk(quiet=quiet, verbose=verbose)
     question = Question(
         source=source,
         user=user,
@@ -162,10 +169,9 @@ def release(
         columns=columns,
         data_version=data_version,
     )
-    if output is not None and form is not None:
-        raise OutputError("--format is for stdout; with --output the file's suffix sets the format")
-    form = form or ("table" if output is None else format_of(output))
-    charged = _ledger(ledger, actor, again=again)
+    form = agreed_format(form, output)
+    shown = rows_shown(limit, form)
+    charged = _ledger(ledger, actor, talk, again=again)
     with ExitStack() as places:
         # Every place is found out about before anything is spent.
         def place(path: Path) -> AtomicFile:
@@ -174,7 +180,7 @@ def release(
 
         file = None if output is None else place(output)
         page = None if report is None else place(page_path(report, output))
-        with ProgressBar() as progress:
+        with talk.steps() as progress:
             result = ask(
                 question,
                 ledger=charged,
@@ -184,12 +190,11 @@ def release(
                 unsafe_seed=unsafe_seed,
                 progress=progress,
             )
-        content = render(result, form, for_terminal=file is None and stdout_is_terminal())
         if file is None:
-            write_stdout(content)
+            write_release(result, form, shown)
         else:
             try:
-                file.commit(content)
+                file.commit(render(result, form))
             except OutputError:
                 # The budget is spent: what it bought must not be lost with a full disk.
                 click.echo("headcount: the release goes to stdout as JSON instead", err=True)
@@ -205,14 +210,21 @@ def release(
                     "`headcount report` makes a page of it, from a .parquet or .json file"
                 )
                 raise
-    for line in result.summary():
-        say(line)
+    talk.about(result)
+    if file is None and shown is not None and shown < len(result):
+        talk.say(_ALL_ROWS if ledger is None else _ALL_ROWS_IN_LEDGER)
 
 
-def _ledger(where: str | None, actor: str | None, *, again: bool) -> Ledger | None:
-    if where is None and (again or actor is not None):
+def _ledger(where: str | None, actor: str | None, talk: Talk, *, again: bool) -> Ledger | None:
+    if where is None and (again or _typed("actor")):
         raise SettingsError("--again and --actor need --ledger")
-    return None if where is None else Ledger(where, actor=actor, tell=say)
+    return None if where is None else Ledger(where, actor=actor, tell=talk.say)
+
+
+def _typed(name: str) -> bool:
+    """Whether an option stands on the command line, and not only in the environment."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, str]:

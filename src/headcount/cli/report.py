@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headcount.cli.options import force_option
+from headcount.cli.options import examples, force_option
 from headcount.cli.stderr import say
 from headcount.errors import OutputError
 
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 _ENDINGS = (".html", ".htm")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "headcount report counts.parquet",
+        "headcount report counts.parquet --ledger budget.db -o for-the-board.html",
+    )
+)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="The page [default: FILE with the ending .html].")  # fmt: skip
 @click.option("--title", metavar="TEXT",
               help="The heading of the page [default: made from the columns].")  # fmt: skip
@@ -35,11 +40,7 @@ def report(
 
     FILE is a .parquet or .json file that headcount wrote. The page is one .html file that needs no
     network: the promise in plain words, pictures, and the whole table.
-
-    \b
-    headcount report counts.parquet
-    headcount report counts.parquet --ledger budget.db --output for-the-board.html
-    """  # noqa: D301 (\b is click's sign to keep lines)
+    """
     from headcount.ledger import Ledger
     from headcount.outputs import AtomicFile
     from headcount.pages import Document, Origin, release_page

@@ -1,8 +1,27 @@
 """stderr, which is talk."""
 
+import os
+import sys
+from typing import TextIO
+
 import click
 
 from headcount.outputs.escapes import visible
+
+# How a sentence begins, and what that is shown in where a terminal has colours.
+_STYLES = {
+    "headcount: ": {"fg": "red", "bold": True},
+    "Error: ": {"fg": "red", "bold": True},
+    "Caution: ": {"fg": "yellow", "bold": True},
+    "Guarantee: ": {"bold": True},
+}
+
+
+def has_colours(stream: TextIO | None) -> bool:
+    """Whether people read a stream on a terminal that shows colours, and want them (NO_COLOR)."""
+    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
 
 
 def say(sentence: str) -> None:
@@ -10,4 +29,8 @@ def say(sentence: str) -> None:
 
     It is one line, and no name in it, of a file or a column or a dataset, steers a terminal.
     """
-    click.echo(visible(sentence), err=True)
+    text = visible(sentence)
+    if has_colours(sys.stderr):
+        begins = next((start for start in _STYLES if text.startswith(start)), "")
+        text = click.style(begins, **_STYLES.get(begins, {})) + text[len(begins) :]  # type: ignore[arg-type]
+    click.echo(text, err=True)

@@ -2,15 +2,29 @@
 
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
+from headcount.cli.stderr import has_colours
 from headcount.errors import OutputError
+
+if TYPE_CHECKING:
+    from headcount.results.release import Release
 
 
 def stdout_is_terminal() -> bool:
     """Whether people read stdout, and no program."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def write_release(release: "Release", form: str, limit: int | None) -> None:
+    """Write a release to stdout, or the first rows of a table of it, as suits who reads it."""
+    from headcount.outputs import render
+
+    terminal = stdout_is_terminal()
+    colours = has_colours(sys.stdout)
+    write_stdout(render(release, form, for_terminal=terminal, limit=limit, colours=colours))
 
 
 def write_stdout(content: bytes) -> None:

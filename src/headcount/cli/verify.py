@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
+from headcount.cli.options import examples
 from headcount.cli.stderr import say
 
 
-@click.command()
+@click.command(epilog=examples("headcount verify counts.parquet --ledger budget.db"))
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--ledger", "where", required=True, metavar="LEDGER",
+              envvar="HEADCOUNT_LEDGER", show_envvar=True,
               help="The ledger: a SQLite file or a postgres:// URL.")  # fmt: skip
 def verify(file: Path, where: str) -> None:
     """Check that FILE is an unchanged release that was charged to a ledger.

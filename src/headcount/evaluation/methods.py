@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.evaluation.dataset import Dataset
+from headcount.privacy.accounting.budget import Budget
 
 
 @dataclass(frozen=True)
@@ -17,11 +18,26 @@ class Target:
         rho: ρ of the whole release.
         delta: δ of the whole release.
         r: the relative error to aim at.
+        epsilon: ε, if the budget was given as that. A release then keeps more of δ for reading ρ
+            as ε, and has less of it for selecting items.
     """
 
     rho: float
     delta: float
     r: float
+    epsilon: float | None = None
+
+    @classmethod
+    def of(cls, budget: Budget, r: float) -> "Target":
+        """Return what a budget allows."""
+        return cls(budget.rho, budget.delta, r, budget.given.get("epsilon"))
+
+    @property
+    def budget(self) -> Budget:
+        """The budget that a release has."""
+        if self.epsilon is None:
+            return Budget(rho=self.rho, delta=self.delta)
+        return Budget(epsilon=self.epsilon, delta=self.delta)
 
 
 @dataclass(frozen=True)

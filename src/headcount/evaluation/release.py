@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.evaluation.methods import Released, Target
-from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms import Mechanism, MechanismResult, Options, mechanism
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import Integers
@@ -92,7 +91,6 @@ class ReleaseMethod:
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
         """Run it once."""
-        budget = Budget(rho=target.rho, delta=target.delta)
-        chosen = mechanism(self.name).of(Options(relative_error=target.r), budget)
+        chosen = mechanism(self.name).of(Options(relative_error=target.r), target.budget)
         result = simulated(chosen, dataset, int(rng.integers(2**63)))
         return Released(result.items, result.counts.estimates, errors=result.counts.errors)

@@ -13,7 +13,15 @@ from headcount.outputs.past_releases import holds_release
 from headcount.outputs.table import to_table
 from headcount.results.release import Release
 
-__all__ = ["FORMATS", "AtomicFile", "format_of", "holds_release", "render", "write"]
+__all__ = [
+    "FORMATS",
+    "AtomicFile",
+    "agreed_format",
+    "format_of",
+    "holds_release",
+    "render",
+    "write",
+]
 
 FORMATS: dict[str, Callable[[Release], bytes]] = {
     "table": to_table,
@@ -35,8 +43,38 @@ def format_of(path: Path) -> str:
     return _ENDINGS[ending]
 
 
-def render(release: Release, form: str, *, for_terminal: bool = False) -> bytes:
-    """Return a release in one of the formats; nothing in it steers a terminal that it is for."""
+def agreed_format(form: str | None, output: Path | None) -> str:
+    """Return the format that was asked for, by name or by a file's ending, if they agree."""
+    if output is None:
+        return form or "table"
+    by_ending = format_of(output)
+    if form not in (None, by_ending):
+        raise OutputError(
+            f"--format says {form}, and the ending of {str(output)!r} says {by_ending}; leave "
+            "--format out, or name another file"
+        )
+    return by_ending
+
+
+def render(
+    release: Release,
+    form: str,
+    *,
+    for_terminal: bool = False,
+    limit: int | None = None,
+    colours: bool = False,
+) -> bytes:
+    """Return a release in one of the formats; nothing in it steers a terminal that it is for.
+
+    Args:
+        release: the release.
+        form: one of `FORMATS`.
+        for_terminal: whether people read it on a terminal.
+        limit: how many rows of a table to show; all if not given.
+        colours: whether the terminal has them.
+    """
+    if form == "table":
+        return to_table(release, limit, colours=colours)
     if for_terminal and form == "csv":
         return to_csv(release, for_terminal=True)
     return FORMATS[form](release)

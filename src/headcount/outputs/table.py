@@ -10,22 +10,30 @@ from headcount.views.histogram import RESULT_COLUMNS
 # Wider cells are written in full but not padded to, so one long name spoils one line only.
 _WIDEST_PADDING = 48
 
+# What terminals understand.
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
-def to_table(release: Release) -> bytes:
-    """Return a release as aligned columns."""
+
+def to_table(release: Release, limit: int | None = None, *, colours: bool = False) -> bytes:
+    """Return a release as aligned columns, with all rows or the first ``limit``."""
     import pyarrow as pa
 
     names = release.table.column_names
     items = names.index(RESULT_COLUMNS[0])
     rows = [
         [visible(str(value)) for value in row[:items]] + [number(value) for value in row[items:]]
-        for row in plain_rows(release.table)
+        for row in plain_rows(release.table.slice(0, limit))
     ]
     to_right = [
         pa.types.is_integer(kind) or pa.types.is_floating(kind)
         for kind in release.table.schema.types
     ]
     text = aligned([visible(name) for name in names], rows, to_right)
+    if colours:
+        header, rule, rest = text.split("\n", 2)
+        text = f"{_BOLD}{header}{_PLAIN}\n{_DIM}{rule}{_PLAIN}\n{rest}"
+    if len(rows) < len(release):
+        text += f"… and {len(release) - len(rows):,} more\n"
     if not release.guarantee.private:
         text = f"{release.guarantee}\n{text}"
     return text.encode()

@@ -42,8 +42,8 @@ def promise_of(guarantee: Guarantee) -> Promise:
         f"For each person, there is a chance of at most {_chance(guarantee.delta)} that this limit "
         f"fails. {at_worst}",
         f"(ε = {epsilon}, δ = {delta})-differential privacy, and "
-        f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP, for neighbouring datasets that differ in all rows of "
-        "one user.",
+        f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP, "
+        "for neighbouring datasets that differ in all rows of one user.",
     )
 
 

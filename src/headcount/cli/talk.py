@@ -1,0 +1,79 @@
+"""How much is said: -q says nothing but cautions and errors, -v says each step and the settings."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from headcount.cli.progress import ProgressBar
+from headcount.cli.stderr import say
+from headcount.errors import SettingsError
+
+if TYPE_CHECKING:
+    from headcount.privacy.mechanisms import Progress
+    from headcount.results.release import Release
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def talk_options(command: _Command) -> _Command:
+    """Add -q and -v, as quiet and verbose."""
+    for option in (
+        click.option("-v", "--verbose", is_flag=True,
+                     help="Say what is being done, step by step, and with which settings."),
+        click.option("-q", "--quiet", is_flag=True, help="Say nothing but cautions and errors."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+class Talk:
+    """What is said to whoever runs a command."""
+
+    def __init__(self, *, quiet: bool, verbose: bool) -> None:
+        if quiet and verbose:
+            raise SettingsError("--quiet and --verbose exclude each other")
+        self._quiet, self._verbose = quiet, verbose
+        self._held_back: list[str] = []
+
+    def say(self, sentence: str) -> None:
+        """Say something, unless nothing is to be said; after a failure it is said all the same."""
+        if self._quiet:
+            self._held_back.append(sentence)
+        else:
+            say(sentence)
+
+    def about(self, release: "Release") -> None:
+        """Say what there is to know about a release."""
+        if self._quiet:
+            for notice in release.notices():
+                if notice.severity == "caution":
+                    say(str(notice))
+            return
+        for line in release.summary():
+            say(line)
+        if self._verbose:
+            settings = (f"{name} = {value}" for name, value in release.settings.items())
+            made = f"headcount {release.guarantee.version}, {release.guarantee.method}"
+            say(f"Made by {made}; settings: {', '.join(settings)}.")
+
+    @contextmanager
+    def steps(self) -> "Iterator[Progress]":
+        """Return what says which step is being taken; after a failure, say what was held back."""
+        shown: AbstractContextManager[Progress] = (
+            ProgressBar() if not (self._quiet or self._verbose) else _nothing_shown(self._verbose)
+        )
+        try:
+            with shown as progress:
+                yield progress
+        except BaseException:
+            for sentence in self._held_back:
+                say(sentence)
+            raise
+
+
+@contextmanager
+def _nothing_shown(spoken: bool) -> "Iterator[Progress]":
+    """Return what says each step as a line, or says nothing."""
+    yield (lambda step: say(f"{step} …")) if spoken else (lambda step: None)
