@@ -155,3 +155,19 @@ def test_a_caution_about_a_unit_stays_with_periods():
     made = hc.release(some, **CALL, by=("week", "when"), protect="user-week")
     assert "expression" in [notice.code for notice in made.notices()]
     assert "within one week" in made.guarantee.unit
+
+
+def test_pages_promise_no_more_than_the_guarantee():
+    from headcount.pages.promise import promise_of
+
+    made = hc.release(EVENTS, **CALL, by=("week", "when"), protect="user-week")
+    assert made.guarantee.privacy_unit == "user-week"
+    assert made.guarantee.protected_period == "week"
+    promise = promise_of(made.guarantee)
+    assert "rows of one week are in the data" in promise.epsilon
+    assert "k times the ε" in promise.epsilon
+    assert "for each person and week" in promise.delta.lower()
+    assert "all rows of one user within one week" in promise.formal
+    whole = hc.release(EVENTS, **CALL, by=("week", "when"))
+    assert promise_of(whole.guarantee).formal.endswith("all rows of one user.")
+    assert whole.guarantee.protected_period is None

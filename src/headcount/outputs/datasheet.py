@@ -53,6 +53,8 @@ def to_datasheet(account: Account) -> bytes:
         "Post-processing": made.post_processing,
         "Taken as public": made.public,
     }
+    within = stated.protected_period
+    of_period = "" if within is None else f" of one {within}"
     lines = [
         "# Datasheet",
         "",
@@ -62,9 +64,9 @@ def to_datasheet(account: Account) -> bytes:
         "",
         "## What is promised",
         "",
-        f"{_inert(str(stated))} No published table is much more likely with one person's rows than "
-        "without them, whatever else a reader knows. ε bounds how much more likely; δ bounds the "
-        "probability that this fails.",
+        f"{_inert(str(stated))} No published table is much more likely with one person's "
+        f"rows{of_period} than without them, whatever else a reader knows. ε bounds how much more "
+        "likely; δ bounds the probability that this fails.",
     ]
     for heading, points in lists.items():
         if points:

@@ -35,15 +35,25 @@ def promise_of(guarantee: Guarantee) -> Promise:
         if pure
         else "At worst, an item that only that person has would then be named."
     )
+    within = guarantee.protected_period
+    inside, whose, several = "person is in the data, or is not,", "person", ""
+    if within is not None:
+        inside = f"person's rows of one {within} are in the data, or are not,"
+        whose = f"person and {within}"
+        several = (
+            f" All rows of somebody who has some in k {within}s are protected less: with k times "
+            "the ε and k·e^((k−1)·ε) times the δ."
+        )
+    formally = "differ in all rows of one user" + (f" within one {within}" if within else "")
     return Promise(
         f"Whatever anyone believed before, seeing this release multiplies the odds that a given "
-        f"person is in the data, or is not, by at most {_factor(guarantee.epsilon)}. Someone who "
-        f"gave it even odds can end up at most {_percent(guarantee.epsilon)} sure.",
-        f"For each person, there is a chance of at most {_chance(guarantee.delta)} that this limit "
-        f"fails. {at_worst}",
+        f"{inside} by at most {_factor(guarantee.epsilon)}. Someone who "
+        f"gave it even odds can end up at most {_percent(guarantee.epsilon)} sure.{several}",
+        f"For each {whose}, there is a chance of at most {_chance(guarantee.delta)} that this "
+        f"limit fails. {at_worst}",
         f"(ε = {epsilon}, δ = {delta})-differential privacy, and "
-        f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP, "
-        "for neighbouring datasets that differ in all rows of one user.",
+        f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP, for "
+        f"neighbouring datasets that {formally}.",
     )
 
 

@@ -120,6 +120,12 @@ class Guarantee:
             stated |= {"variant": None, "adjacency": None, "privacy_unit": None}
         return cls(**stated, settings=account["settings"])
 
+    @property
+    def protected_period(self) -> str | None:
+        """The period within which one user's rows are protected; None if all of them are."""
+        _, _, within = (self.privacy_unit or "").partition(f"{PRIVACY_UNIT}-")
+        return within or None
+
     def require_private(self) -> None:
         """Refuse a release made with a seed."""
         if not self.private:
