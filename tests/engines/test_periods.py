@@ -87,6 +87,10 @@ def test_periods_are_exact(engine, on_engine):
         (dates, None, days), (naive, None, days), (zoned, None, days), (zoned, BERLIN, local)
     ]:  # fmt: skip
         call = on_engine(engine, table)
+        if engine == "spark" and zone is not None:  # Ibis does not tell its moments from the others
+            with pytest.raises(hc.SourceError, match="no time zone"):
+                counted(call, Periods("week", "when", zone))
+            continue
         for period in periods:
             assert counted(call, Periods(period, "when", zone)) == expected(expect, period)
 
