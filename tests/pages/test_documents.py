@@ -60,7 +60,9 @@ def test_what_is_no_release_is_refused(tmp_path, broken):
     BROKEN[broken](document)
     path = tmp_path / "counts.json"
     path.write_text(json.dumps(document))
-    with pytest.raises((SourceError, VerificationError), match="not a release that headcount wrote"):
+    with pytest.raises(
+        (SourceError, VerificationError), match="not a release that headcount wrote"
+    ):
         Document.of_file(path)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from headcount.engines.base import Engine
 from headcount.engines.catalog import Catalog
 from headcount.engines.guard import opening
+from headcount.engines.names import did_you_mean
 from headcount.errors import SourceError
 
 # What a query is called while it is read: a temporary view, seen by this connection only.
@@ -37,7 +38,10 @@ class DatabaseFile(ABC):
         if name is None:
             raise SourceError(f"name a table of {self._name!r}, or give SQL; it has: {listed}")
         if name not in known:
-            raise SourceError(f"there is no table {name!r} in {self._name!r}; it has: {listed}")
+            raise SourceError(
+                f"there is no table {name!r} in {self._name!r}; it has: {listed}"
+                f"{did_you_mean(name, known)}"
+            )
         plain, schema = known[name]
         relation = self.catalog.relation(schema, plain)
         table = opening(lambda: self.read(plain, schema), f"cannot read the table {name!r}")

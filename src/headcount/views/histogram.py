@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import as_text, to_arrow, to_numpy
 from headcount.engines.base import Expression
+from headcount.engines.names import did_you_mean
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
@@ -73,6 +74,7 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
         if column not in schema:
             raise SourceError(
                 f"there is no column {column!r}; there are: {', '.join(map(repr, schema.names))}"
+                f"{did_you_mean(column, schema.names)}"
             )
         if folded[column.casefold()] > 1:
             raise SourceError(f"two columns differ from {column!r} in upper and lower case only")
