@@ -222,7 +222,7 @@ def test_a_query_that_is_interrupted_is_paid_for(opened, database, monkeypatch, 
         raise error
 
     ledger = opened()
-    monkeypatch.setattr("headcount.views.engine_view.count_items_and_users", interrupted)
+    monkeypatch.setattr("headcount.views.engine_view.CodedPopulation", interrupted)
     with pytest.raises(error):
         ask_sql(ledger, database, PINNED)
     assert kinds(ledger) == ["open", "reserve"]
