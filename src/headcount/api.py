@@ -45,6 +45,8 @@ def release(
     by: tuple[Period, str] | None = None,
     timezone: str | None = None,
     protect: Protect = "user",
+    total: bool = False,
+    other: bool = False,
     columns: Columns = "standard",
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
@@ -104,6 +106,8 @@ def release(
             it; UTC if not given. Times without a zone are taken as they are written.
         protect: ``"user"`` protects all rows of a person; ``"user-day"``, ``"user-week"``,
             ``"user-month"`` and ``"user-year"`` those within one period only, which is less.
+        total: whether the number of all users who have an item is released too.
+        other: whether the number of users who have an item that is not listed is released too.
         columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
             anything was estimated from them.
         memory: what the embedded engine may use before it spills to disk.
@@ -144,6 +148,8 @@ def release(
         by=by,
         timezone=timezone,
         protect=protect,
+        total=total,
+        other=other,
         columns=columns,
         data_version=data_version,
     )

@@ -97,13 +97,14 @@ def ask(
                     private=entropy.private,
                 ),
             )
-            known = question.known_items
+            known, further = question.known_items, question.further
             listed = None if known is None else known.with_types_of(events.table.schema())
-            view = EngineView(events, user, question.counted, listed)
+            view = EngineView(events, user, question.counted, listed, one_snapshot=bool(further))
         chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
         chosen_rows = chosen_rows or question.where is not None
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
-            run = chosen.prepare(view, entropy, progress)
+            counts = chosen.prepare(view, entropy, progress)
+            run = further.prepare(counts, view, question.budget, entropy, progress)
         with charge.spent_if_it_fails(), cancel.translating():
             made = build_release(run(), guarantee, question.columns)
             return caution.noted(charge.settled(question.row_limits.applied_to(made)))

@@ -18,6 +18,7 @@ from headcount.inputs.periods import Period, Periods, Protect, periods_of
 from headcount.inputs.where import parsed
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, Known, Mechanism, Options, mechanism
+from headcount.privacy.mechanisms.further import Further, Totals
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.results.canonical import strict_json
 from headcount.results.rows import RowLimits
@@ -68,9 +69,18 @@ class Question:
     protect: Protect = "user"
     columns: Columns = "standard"
     data_version: str | None = None
+    total: bool = False
+    other: bool = False
 
     def __post_init__(self) -> None:
         _check_budget(self.budget)
+        if not all(isinstance(asked, bool) for asked in (self.total, self.other)):
+            raise SettingsError("total and other are asked for with True")
+        if self.other and (self.min_users is not None or self.top is not None):
+            raise SettingsError(
+                "other is about items that are not listed, which a limit on the rows that are "
+                "shown changes: ask for one of them"
+            )
         _ = self.mechanism
         _check_columns(self.columns)
         object.__setattr__(self, "item", column_names(self.item))
@@ -121,13 +131,19 @@ class Question:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What will answer it, with its parameters."""
+        """What finds and counts items, with its parameters and its share of the budget."""
         options = Options(self.relative_error, self.candidates, self.max_items_per_user)
+        budget = self.budget.part(1 - self.further.share)
         if self.items_from is not None:
             if self.method != DEFAULT_METHOD:
                 raise SettingsError("a list of items has a method of its own: leave the method out")
-            return Known.of(options, self.budget)
-        return mechanism(self.method).of(options, self.budget)
+            return Known.of(options, budget)
+        return mechanism(self.method).of(options, budget)
+
+    @property
+    def further(self) -> Further:
+        """What is asked beside the counts."""
+        return Further(Totals(self.total, self.other))
 
     @property
     def row_limits(self) -> RowLimits:

@@ -127,6 +127,18 @@ def row_options(command: _Command) -> _Command:
     return command
 
 
+def further_options(command: _Command) -> _Command:
+    """Add --total and --other: what is asked beside the counts."""
+    for option in (
+        click.option("--other", is_flag=True,
+                     help="Also release how many users have an item that is not listed."),
+        click.option("--total", is_flag=True,
+                     help="Also release how many users there are in all."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def ledger_options(command: _Command) -> _Command:
     """Add --ledger, --dataset, --data-version, --actor and --again."""
     for option in (

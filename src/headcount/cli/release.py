@@ -16,6 +16,7 @@ from headcount.cli.options import (
     examples,
     force_option,
     format_option,
+    further_options,
     ledger_options,
     mechanism_options,
     memory_option,
@@ -59,6 +60,7 @@ _ALL_ROWS_IN_LEDGER = (
 @mechanism_options
 @row_options
 @period_options
+@further_options
 @click.option(
     "--engine",
     type=FileEngine(),
@@ -117,6 +119,8 @@ def release(
     by: "tuple[Period, str] | None",
     timezone: str | None,
     protect: "Protect",
+    total: bool,
+    other: bool,
     engine: str | None,
     spark_conf: tuple[str, ...],
     form: str | None,
@@ -166,6 +170,8 @@ def release(
         by=by,
         timezone=timezone,
         protect=protect,
+        total=total,
+        other=other,
         columns=columns,
         data_version=data_version,
     )

@@ -86,6 +86,7 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
     known |= question.row_limits.to_dict()
     if question.by is not None:
         known["by"] = [*question.by, question.timezone, question.protect]
+    known |= {"further": question.further.to_dict()} if question.further else {}
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()
 
 

@@ -38,6 +38,7 @@ class Guarantee:
         method: how the release was made.
         spent: what of the budget was used: {"rho", "delta"}, rounded up.
         settings: the mechanism's parameters.
+        totals: what was released about all users: for each name its count, standard error and ends.
         version: of headcount.
         variant: the variant of differential privacy; None in releases of the first form, as all
             that follows.
@@ -56,6 +57,7 @@ class Guarantee:
     method: str
     spent: dict[str, float] = field(default_factory=dict)
     settings: dict[str, object] = field(default_factory=dict)
+    totals: dict[str, dict[str, float]] = field(default_factory=dict)
     version: str = field(default_factory=lambda: version("headcount"))
     variant: str | None = VARIANT
     adjacency: str | None = ADJACENCY
@@ -118,7 +120,8 @@ class Guarantee:
             stated["provenance"] = Provenance.from_dict(account["provenance"])
         else:
             stated |= {"variant": None, "adjacency": None, "privacy_unit": None}
-        return cls(**stated, settings=account["settings"])
+        totals = account.get("totals", {})
+        return cls(**stated, settings=account["settings"], totals=totals)
 
     @property
     def protected_period(self) -> str | None:
@@ -142,7 +145,8 @@ class Guarantee:
             "method": self.method,
             "version": self.version,
         }
-        rest = {"spent": self.spent, "settings": self.settings}
+        totals = {"totals": self.totals} if self.totals else {}
+        rest = {"spent": self.spent, "settings": self.settings, **totals}
         if self.format is None:
             return {"guarantee": promise, **rest}
         if self.format == FIRST_FORMAT:

@@ -90,6 +90,14 @@ NOTHING_RELEASED = Notice(
 )
 
 
+ROWS_OVERLAP = Notice(
+    "rows-overlap",
+    "advice",
+    "The rows of the table do not add up to a total: a user counts in the row of each item that "
+    "they have, and may have listed items and others.",
+)
+
+
 def is_weak(epsilon: float, delta: float) -> bool:
     """Whether a budget promises little to each person."""
     return epsilon > WEAK_EPSILON or delta > WEAK_DELTA
@@ -109,6 +117,8 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     bound = guarantee.settings.get("max_items_per_user")
     if isinstance(bound, int):
         yield _about_bound(bound)
+    if guarantee.totals:
+        yield ROWS_OVERLAP
     if "known_items" in guarantee.settings:
         yield _about_list(guarantee.settings)
     limits = {name: guarantee.settings.get(name) for name in ("min_users", "top")}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headcount.privacy.mechanisms import Measure, MechanismResult
+    from headcount.privacy.mechanisms.base import Total
 
 #: How often ``lower`` to ``upper`` is meant to hold the true count.
 CONFIDENCE = 0.95
@@ -48,6 +49,11 @@ class Release:
     def spent(self) -> dict[str, float]:
         """What of the budget was used."""
         return self.guarantee.spent
+
+    @property
+    def totals(self) -> dict[str, dict[str, float]]:
+        """How many users there are in all, if that was asked for."""
+        return self.guarantee.totals
 
     @property
     def settings(self) -> dict[str, object]:
@@ -104,6 +110,7 @@ class Release:
             f"Guarantee: {self.guarantee}",
             f"Spent: ρ = {shown_above(self.spent['rho'])}, "
             f"δ = {shown_above(self.spent['delta'], 3)}.",
+            *map(_sentence_about, self.totals.items()),
             *map(str, self.notices()),
         ]
 
@@ -163,8 +170,26 @@ def build_release(
         spent=spent_of(made.spent),
         settings={**guarantee.settings, **made.settings},
         provenance=guarantee.provenance.after(made.mechanisms, made.post_processing),
+        totals={total.name: _shown(total) for total in made.totals},
     )
     return Release(pa.table(table, metadata=metadata_of(guarantee)), guarantee)
+
+
+def _shown(total: "Total") -> dict[str, float]:
+    """Return a total as it is published, with the names of the columns of a count."""
+    reach = _Z * total.sigma
+    return {
+        "count": max(total.noisy, 0),
+        "std_error": total.sigma,
+        "lower": max(total.noisy - reach, 0.0),
+        "upper": max(total.noisy + reach, 0.0),
+    }
+
+
+def _sentence_about(named: tuple[str, dict[str, float]]) -> str:
+    name, shown = named
+    whom = "Users with an item" if name == "total" else "Users with an item that is not listed"
+    return f"{whom}: {shown['count']:,} (standard error {shown['std_error']:,.1f})."
 
 
 def _columns_of(

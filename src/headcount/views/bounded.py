@@ -9,7 +9,13 @@ from headcount.views.passes import Passes
 
 
 def bounded_counts(
-    events: Events, user: str, items: Sequence[str], max_items_per_user: int, at_least: int
+    events: Events,
+    user: str,
+    items: Sequence[str],
+    max_items_per_user: int,
+    at_least: int,
+    *,
+    passes: Passes | None = None,
 ) -> TopCounts:
     """Count the users of each item, with a bound on the items of each user; leave low counts out.
 
@@ -21,7 +27,7 @@ def bounded_counts(
     """
     import ibis
 
-    passes = Passes(events, user, items)
+    passes = passes or Passes(events, user, items)
     scattered, place, count = (unused_name(name, items) for name in ("scattered", "place", "count"))
     pairs = passes.pairs
     columns = [pairs[column] for column in (passes.user, *items)]

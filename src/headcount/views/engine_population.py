@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 class EnginePopulation:
     """Who has what in some events, as `headcount.views.protocol.Population` asks it."""
 
-    def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
+    def __init__(
+        self, events: Events, user: str, items: Sequence[str], passes: Passes | None = None
+    ) -> None:
         self._events = events
-        self._passes = passes = Passes(events, user, items)
+        self._passes = passes = passes or Passes(events, user, items)
         # None may be the name of an item column, which would take its place in a join.
         names = ("item_number", "users", "user_number", "items_of_user")
         self._item_number, self._users, user_number, items_of_user = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from headcount.errors import SourceError
@@ -9,9 +10,11 @@ from headcount.inputs.open import Events
 from headcount.views.bounded import bounded_counts
 from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
+from headcount.views.everybody import EngineEverybody
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import TopCounts, count_distinct_users
 from headcount.views.known_population import KnownPopulation
+from headcount.views.passes import Passes
 from headcount.views.protocol import Pairs
 
 if TYPE_CHECKING:
@@ -27,12 +30,24 @@ class EngineView:
         user: the column that identifies the user.
         items: the columns whose values are counted.
         known: a public list of items, if these and no others are counted.
+        one_snapshot: whether all answers are to be about one state of the data, which the engine
+            keeps; for whoever asks more than one of these questions.
     """
 
     events: Events
     user: str
     items: Sequence[str]
     known: "pa.Table | None" = None
+    one_snapshot: bool = False
+
+    @cached_property
+    def _kept(self) -> Passes:
+        return Passes(self.events, self.user, self.items)
+
+    @property
+    def _shared(self) -> Passes | None:
+        """What all answers are from, if they are from the same; None if each keeps its own."""
+        return self._kept if self.one_snapshot and self.several_passes else None
 
     @property
     def several_passes(self) -> bool:
@@ -44,22 +59,28 @@ class EngineView:
 
         Without that, the two numbers might be of two states of a table.
         """
+        asked = self.events, self.user, self.items, limit
+        if self._shared is not None:
+            return count_items_and_users(*asked, passes=self._shared)
         if not (with_users and self.several_passes):
-            return count_distinct_users(self.events, self.user, self.items, limit)
+            return count_distinct_users(*asked)
         if self.events.engine.codes_rows:
             population = CodedPopulation(self.events, self.user, self.items)
             top = population.highest_counts(limit)
             return replace(top, users=population.number_of_users)
-        return count_items_and_users(self.events, self.user, self.items, limit)
+        return count_items_and_users(*asked)
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> TopCounts:
         """Return the counts when only so many items of each user count."""
-        return bounded_counts(self.events, self.user, self.items, max_items_per_user, at_least)
+        asked = self.events, self.user, self.items, max_items_per_user, at_least
+        return bounded_counts(*asked, passes=self._shared)
 
     def pairs(self) -> Pairs:
         """Return who has what, kept by the engine, or here as codes if the engine gives those."""
-        kept = CodedPopulation if self.events.engine.codes_rows else EnginePopulation
-        return kept(self.events, self.user, self.items)
+        asked = self.events, self.user, self.items
+        if self._shared is None and self.events.engine.codes_rows:
+            return CodedPopulation(*asked)
+        return EnginePopulation(*asked, self._shared)
 
     def known_pairs(self) -> tuple[KnownPopulation, int]:
         """Return who has which items of the list, kept by the engine."""
@@ -70,3 +91,7 @@ class EngineView:
             )
         known = KnownPopulation(self.events, self.user, self.items, self.known)
         return known, self.known.num_rows
+
+    def everybody(self) -> EngineEverybody:
+        """Return all users, of the same snapshot as everything else."""
+        return EngineEverybody(self._kept)

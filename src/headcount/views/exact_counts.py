@@ -7,7 +7,14 @@ from headcount.views.histogram import TopCounts, highest, unused_name
 from headcount.views.passes import Passes
 
 
-def count_items_and_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:
+def count_items_and_users(
+    events: Events,
+    user: str,
+    items: Sequence[str],
+    limit: int,
+    *,
+    passes: Passes | None = None,
+) -> TopCounts:
     """Return the highest ``limit`` counts of distinct users, and the number of users.
 
     Formal guarantee: one more user who has an item raises the number of users by exactly 1, any set
@@ -19,7 +26,7 @@ def count_items_and_users(events: Events, user: str, items: Sequence[str], limit
     """
     import ibis
 
-    passes = Passes(events, user, items)
+    passes = passes or Passes(events, user, items)
     count, number = unused_name("count", items), "users"
     counted = passes.pairs.group_by(items).agg(**{count: ibis._.count().cast("int64")})
     top = highest(events, counted, items, count, limit)

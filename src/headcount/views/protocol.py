@@ -28,6 +28,11 @@ class Sensitivity:
         return 1
 
     @staticmethod
+    def users() -> int:
+        """Of each number of `Everybody`: a user is counted once, or not."""
+        return 1
+
+    @staticmethod
     def weights(unit: int) -> int:
         """Of `weights`: n weights of at most ⌊√(unit² // n)⌋ each."""
         return unit**2
@@ -133,8 +138,21 @@ class Pairs(Population, Protocol):
         """Return the names of found items, given by their places among those found."""
 
 
+class Everybody(Protocol):
+    """All users who have an item, by their exact ids."""
+
+    def users(self) -> int:
+        """How many there are."""
+
+    def with_other_items(self, released: Any) -> int:  # noqa: ANN401 (as the view has names)
+        """How many have an item that is none of those released, which are public."""
+
+
 class DataView(Protocol):
-    """What a mechanism may have of the data. Which of these it asks for, it asks for once."""
+    """What a mechanism may have of the data. Which of these it asks for, it asks for once.
+
+    A view of one snapshot answers everything from the same state of the data.
+    """
 
     @property
     def several_passes(self) -> bool:
@@ -165,3 +183,6 @@ class DataView(Protocol):
 
         Rows about other items have no influence on any answer.
         """
+
+    def everybody(self) -> Everybody:
+        """Return all users, of one snapshot; only of a view of one snapshot."""

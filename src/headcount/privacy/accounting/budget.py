@@ -1,5 +1,6 @@
 """What a data owner is ready to spend: a privacy budget."""
 
+import copy
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -8,6 +9,7 @@ from numbers import Real
 from headcount.errors import BudgetError
 from headcount.privacy.accounting.conversion import epsilon_of, rho_of
 from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.rounding import float_below
 
 DEFAULT_DELTA = 1e-6
 #: Below this, shares of δ would lose precision in floating point.
@@ -74,6 +76,23 @@ class Budget:
         by_rho = self.delta_selection == Fraction(self.delta) * SELECTION_SHARE_OF_RHO_BUDGET
         stated = {"rho": self.rho} if by_rho else {"epsilon": self.epsilon}
         return {**stated, "delta": self.delta}
+
+    def part(self, share: Fraction) -> "Budget":
+        """Return a budget with a share of ρ, and all of δ.
+
+        It is for one of several mechanisms that run one after the other, of which no other uses δ:
+        with their shares adding up to 1, all of them together are within this budget (budget.md).
+        """
+        if share == 1:
+            return self
+        made = copy.copy(self)
+        rho = float_below(Fraction(self.rho) * share)
+        if not rho > 0:
+            raise BudgetError("this budget is too small to be divided")
+        object.__setattr__(made, "rho", rho)
+        selection = _float_of_selection(self.delta_selection)
+        object.__setattr__(made, "epsilon", epsilon_of(rho, self.delta, selection))
+        return made
 
     @property
     def rho_for_filter(self) -> Fraction:

@@ -64,6 +64,21 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Total:
+    """One released number about all users.
+
+    Attributes:
+        name: what it is called.
+        noisy: the number as it was measured.
+        sigma: σ of its noise.
+    """
+
+    name: str
+    noisy: int
+    sigma: float
+
+
+@dataclass(frozen=True)
 class MechanismResult:
     """What a mechanism released. All of it may be published.
 
@@ -74,6 +89,7 @@ class MechanismResult:
         settings: the parameters, and choices made from released values.
         mechanisms: the private steps that ran, in order, in words of the field.
         post_processing: what was done to their answers.
+        totals: what was released about all users together.
     """
 
     items: Any
@@ -82,6 +98,7 @@ class MechanismResult:
     settings: dict[str, object]
     mechanisms: tuple[str, ...] = ()
     post_processing: tuple[str, ...] = ()
+    totals: tuple[Total, ...] = ()
 
     @classmethod
     def of_counts(

@@ -1,0 +1,64 @@
+"""How many users there are, and how many have an item that was not released (further.md)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, sigma_for
+from headcount.privacy.mechanisms.base import Progress, Total
+from headcount.privacy.randomness import Entropy
+from headcount.views.protocol import Everybody, Sensitivity
+
+#: The share of ρ that each total gets: at ρ = 1 its standard error is 7 users, and the counts have
+#: hardly more noise than without it.
+TOTAL_SHARE = Fraction(1, 100)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Which numbers about all users are asked for.
+
+    Attributes:
+        total: how many users have any item.
+        other: how many have an item that was not released.
+    """
+
+    total: bool = False
+    other: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are asked for."""
+        return tuple(name for name in ("total", "other") if getattr(self, name))
+
+    def __bool__(self) -> bool:
+        """Whether any is asked for."""
+        return self.total or self.other
+
+    def release(
+        self,
+        everybody: Everybody,
+        released: Any,  # noqa: ANN401 (as the view has names)
+        rho: Fraction,
+        entropy: Entropy,
+        filter_: PrivacyFilter,
+        progress: Progress,
+    ) -> tuple[Total, ...]:
+        """Release them, each for its share of ρ.
+
+        Formal guarantee: each is measure_cost(σ)-CDP: one user moves it by 0 or 1, given what was
+        released before (further.md).
+        """
+        made = []
+        for name in self.names:
+            progress("counting all users" if name == "total" else "counting users of other items")
+            sigma = sigma_for(TOTAL_SHARE * rho)
+            cost = Cost(measure_cost(sigma))
+            ensure_covers(cost.rho, sigma, Sensitivity.users())
+            filter_.reserve(cost)
+            users = everybody.users() if name == "total" else everybody.with_other_items(released)
+            (noisy,) = entropy.discrete_gaussian([users], sigma)
+            filter_.settle(cost)
+            made.append(Total(name, noisy, sigma))
+        return tuple(made)
