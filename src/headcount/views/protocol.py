@@ -149,10 +149,7 @@ class Everybody(Protocol):
 
 
 class DataView(Protocol):
-    """What a mechanism may have of the data. Which of these it asks for, it asks for once.
-
-    A view of one snapshot answers everything from the same state of the data.
-    """
+    """What a mechanism may have of the data. Which of these it asks for, it asks for once."""
 
     @property
     def several_passes(self) -> bool:
@@ -184,5 +181,8 @@ class DataView(Protocol):
         Rows about other items have no influence on any answer.
         """
 
+class SnapshotView(DataView, Protocol):
+    """A view that answers everything from one state of the data."""
+
     def everybody(self) -> Everybody:
-        """Return all users, of one snapshot; only of a view of one snapshot."""
+        """Return all users."""

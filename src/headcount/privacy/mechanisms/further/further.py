@@ -10,7 +10,7 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.base import MechanismResult, Progress
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE, Totals
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView
+from headcount.views.protocol import SnapshotView
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Further:
     def prepare(
         self,
         counts: Callable[[], MechanismResult],
-        view: DataView,
+        view: SnapshotView,
         budget: Budget,
         entropy: Entropy,
         progress: Progress,
