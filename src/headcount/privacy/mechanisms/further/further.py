@@ -67,6 +67,11 @@ class Further:
             totals = self.totals.release(
                 everybody, made.items, budget.rho_for_filter, entropy, filter_, progress
             )
-            return replace(made, totals=totals, spent=made.spent + filter_.spent)
+            return replace(
+                made,
+                totals=totals,
+                spent=made.spent + filter_.spent,
+                mechanisms=(*made.mechanisms, *self.totals.steps),
+            )
 
         return run

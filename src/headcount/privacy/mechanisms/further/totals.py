@@ -32,6 +32,14 @@ class Totals:
         """Those that are asked for."""
         return tuple(name for name in ("total", "other") if getattr(self, name))
 
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What is done for them, in words of the field."""
+        whom = {"total": "all users", "other": "users with an item that is not listed"}
+        return tuple(
+            f"discrete Gaussian noise on the number of {whom[name]}" for name in self.names
+        )
+
     def __bool__(self) -> bool:
         """Whether any is asked for."""
         return self.total or self.other
