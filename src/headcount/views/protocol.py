@@ -181,6 +181,7 @@ class DataView(Protocol):
         Rows about other items have no influence on any answer.
         """
 
+
 class SnapshotView(DataView, Protocol):
     """A view that answers everything from one state of the data."""
 
