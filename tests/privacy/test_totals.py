@@ -176,3 +176,28 @@ def test_the_counts_have_less_of_the_budget():
 def test_totals_are_asked_for_with_true(wrong):
     with pytest.raises(hc.SettingsError, match="total and other"):
         hc.Question(source="x", user="u", item="i", budget=Budget(rho=1), total=wrong)
+
+
+@pytest.mark.parametrize("limit", [{"top": 3}, {"min_users": 10}])
+def test_other_items_and_a_limit_on_rows_are_not_asked_for_together(limit):
+    asked = {"source": "x", "user": "u", "item": "i", "budget": Budget(rho=1)}
+    hc.Question(**asked, **limit, total=True)
+    with pytest.raises(hc.SettingsError, match="items that are not listed"):
+        hc.Question(**asked, **limit, other=True)
+
+
+def test_totals_beside_a_known_list():
+    table = pa.table({"u": [1, 1, 2, 3] * 2, "i": ["a", "b", "a", "c"] * 2})
+    made = hc.release(
+        table,
+        user="u",
+        item="i",
+        budget=Budget(rho=2000),
+        items_from=["a", "z"],
+        total=True,
+        other=True,
+    )
+    assert made.spent["rho"] <= 2000
+    # 8 standard errors of 0.16 users are less than 2: 1e-15.
+    assert abs(made.totals["total"]["count"] - 3) < 2
+    assert abs(made.totals["other"]["count"] - 2) < 2
