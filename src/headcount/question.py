@@ -76,6 +76,10 @@ class Question:
         _check_budget(self.budget)
         if not all(isinstance(asked, bool) for asked in (self.total, self.other)):
             raise SettingsError("total and other are asked for with True")
+        if (self.total or self.other) and self.protect != "user":
+            raise SettingsError(
+                "a total is of users, over all periods: it goes with protect='user' (--protect user)"
+            )
         if self.other and (self.min_users is not None or self.top is not None):
             raise SettingsError(
                 "other is about items that are not listed, which a limit on the rows that are "

@@ -201,3 +201,10 @@ def test_totals_beside_a_known_list():
     # 8 standard errors of 0.16 users are less than 2: 1e-15.
     assert abs(made.totals["total"]["count"] - 3) < 2
     assert abs(made.totals["other"]["count"] - 2) < 2
+
+
+def test_a_total_of_users_needs_that_users_are_protected():
+    asked = {"source": "x", "user": "u", "item": "i", "budget": Budget(rho=1)}
+    hc.Question(**asked, by=("week", "t"), total=True)
+    with pytest.raises(hc.SettingsError, match="over all periods"):
+        hc.Question(**asked, by=("week", "t"), protect="user-week", total=True)
