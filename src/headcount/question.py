@@ -78,7 +78,8 @@ class Question:
             raise SettingsError("total and other are asked for with True")
         if (self.total or self.other) and self.protect != "user":
             raise SettingsError(
-                "a total is of users, over all periods: it goes with protect='user' (--protect user)"
+                "a total is of users, over all periods: it goes with protect='user', which is the "
+                "default"
             )
         if self.other and (self.min_users is not None or self.top is not None):
             raise SettingsError(
