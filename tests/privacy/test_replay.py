@@ -157,14 +157,8 @@ def test_a_long_histogram_is_known_by_what_was_released(case, stage):
     assert published(again) == published(made)
 
 
-@pytest.fixture
-def rationed_is_chosen(monkeypatch):
-    """Of as few users as here, a rationed release promises little: heavy ones might hide."""
-    monkeypatch.setattr(choice, "TUNING", replace(choice.TUNING, hidden=0.0))
-
-
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_nothing_else_stands_in_the_settings(case, stage, rationed_is_chosen):
+def test_nothing_else_stands_in_the_settings(case, stage):
     """A figure that is added here is published: it must be a parameter, or paid for."""
     _, made = stage.record(case.made(), case.seen(MANY))
     assert made.settings.keys() == case.settings
@@ -230,7 +224,7 @@ def test_the_choice_follows_from_what_was_released_however_close_it_is(
     [(MANY, FEW, "rationed"), (FEW, MANY, "pcr")],
     ids=["rationed", "pcr"],
 )
-def test_the_choice_follows_from_what_was_released(one, other, chosen, stage, rationed_is_chosen):
+def test_the_choice_follows_from_what_was_released(one, other, chosen, stage):
     method = CASES["auto"].made()
     tape, made = stage.record(method, one)
     assert made.settings["chosen"] == chosen

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.conditioning import conditioned_total
 from headcount.privacy.accounting.filter import PrivacyFilter
-from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.auto.tuning import TUNING
 from headcount.privacy.mechanisms.pcr.centred_look import CentredLook, centred_look
 from headcount.privacy.mechanisms.pcr.settings import Settings
@@ -33,15 +32,11 @@ def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: 
     ranks = ranks_up_to(max(look.seen))
     counts = np.array([falling.count_at(rank) for rank in ranks])
 
-    # Where counts are hardly larger than the noise of its histograms, heavy users may hide in it.
-    hidden = TUNING.hidden * sigma_for(RATIONED.users_asked * Fraction(budget.rho))
-
     def promised(share: Fraction) -> float:
         weight = TUNING.found_at * (2 * float(share) * budget.rho) ** -0.5
         found = ranks[counts >= weight * sizes.count_per_weight()].max(initial=0.0)
         ration = float(1 - RATIONED.first_round - RATIONED.fixed - share) * budget.rho
-        most = countable(ranks, counts, sizes, ration, settings.r, hidden)
-        return min(float(found), most)
+        return min(float(found), countable(ranks, counts, sizes, ration, settings.r))
 
     return max(promised(share) for share in RATIONED.second_rounds)
 

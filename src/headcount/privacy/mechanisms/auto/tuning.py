@@ -24,14 +24,10 @@ class Tuning:
             within the target at ρ of 0.1, 0.5 and 1 were together 608 with 1 and with 1.15, 616
             with 1.3 and 617 with 1.6 (4 seeds). On two_populations at ρ = 0.1 it promises 1.1 to
             1.2 times as many and gives 1.2 times, which 1.3 would forgo.
-        hidden: how many heavy users a rationed release is taken to allow for though it sees none,
-            in σ of a histogram of losses. With nothing but noise in four of them it allowed for
-            0.14 to 0.34, give or take as many.
     """
 
     found_at: float = 4.0
     must_exceed: float = 1.15
-    hidden: float = 0.5
 
 
 TUNING = Tuning()

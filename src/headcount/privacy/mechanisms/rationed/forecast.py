@@ -18,29 +18,16 @@ def ranks_up_to(last: int) -> Floats:
     return np.unique(np.rint(_STEP ** np.arange(steps + 1))).astype(np.float64)
 
 
-def countable(
-    ranks: Floats, counts: Floats, sizes: Sizes, ration: float, r: float, hidden: float = 0.0
-) -> float:
+def countable(ranks: Floats, counts: Floats, sizes: Sizes, ration: float, r: float) -> float:
     """Return how many of the most frequent items users can be counted for within their ration.
 
     Of the first n items a user with m items in all is taken to have a share in proportion to m,
     and little of all pairs may be lost. Rarer ones than the noise of a whole ration allows are not
     counted at all.
-
-    Args:
-        ranks: of items, rising.
-        counts: of the items at these ranks.
-        sizes: how many items users have.
-        ration: ρ of the counts.
-        r: the target.
-        hidden: how many users with everything noise may hide (`hidden.py`), who lose as little.
     """
-    steps = np.diff(ranks, prepend=0.0)
     # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
-    costs = steps / (2 * (TUNING.forecast_aim * r) ** 2 * counts)
+    costs = np.diff(ranks, prepend=0.0) / (2 * (TUNING.forecast_aim * r) ** 2 * counts)
     losses = lost(np.cumsum(costs) / ration, sizes)
-    everything = np.maximum(np.cumsum(costs / counts) / ration, 1.0)
-    losses += (1 - everything**-0.5) * hidden * np.cumsum(steps / counts) / ranks
     good = (losses <= TUNING.forecast_loss) & (counts * r >= (2 * ration) ** -0.5)
     return float(ranks[good].max(initial=0.0))
 
