@@ -2,14 +2,18 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headcount.inputs.unit import Unit
 from headcount.pages.promise import promise_of
 from headcount.privacy.accounting.budget import Budget
 from headcount.results.guarantee import Guarantee
+from headcount.results.release import Release, metadata_of
+from tests.pages.made import films, page_of
 
 
 def words(epsilon, delta=1e-6):
@@ -32,6 +36,21 @@ def test_odds_are_rounded_up(epsilon):
     percent = re.search(r"at most ([\d.]+) % sure", words(epsilon).epsilon)[1]
     assert float(factor) >= math.exp(epsilon)
     assert float(percent) / 100 >= 1 / (1 + math.exp(-epsilon))
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_who_is_protected_is_said_whole(unit):
+    whole = Guarantee.of(Budget(rho=1), method="auto", private=True, unit=unit)
+    assert whole.unit in promise_of(whole).formal
+    said = "what is protected" if unit is Unit.COMPUTED else "a given person is in the data"
+    assert said in promise_of(whole).epsilon
+    weekly = Guarantee.of(Budget(rho=1), method="auto", private=True, unit=unit, within="week")
+    assert "rows of one week are in the data" in promise_of(weekly).epsilon
+    assert "For each person and week" in promise_of(weekly).delta
+    release = films(3)
+    stated = replace(weekly, settings=release.settings, spent=release.spent)
+    table = release.table.replace_schema_metadata(metadata_of(stated))
+    assert "are protected less" in page_of(Release(table, stated))
 
 
 def test_a_public_list_is_never_named_by_chance():

@@ -24,11 +24,11 @@ _HERE = Path(__file__).parent / "templates"
 LONGEST = 120
 
 
-def shortened(text: str) -> str:
-    """Return a text that fits into a cell."""
-    if len(text) <= LONGEST:
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return a text that fits into a cell, or into so many characters."""
+    if len(text) <= longest:
         return text
-    return f"{text[: LONGEST - 1]}… ({len(text):,} characters)"
+    return f"{text[: longest - 1]}… ({len(text):,} characters)"
 
 
 def tidy(text: str) -> str:

@@ -33,27 +33,40 @@ def promise_of(guarantee: Guarantee) -> Promise:
     at_worst = (
         "No item is ever named by chance: all of them were public before."
         if pure
-        else "At worst, an item that only that person has would then be named."
+        else "At worst, an item that only they have would then be named."
     )
-    within = guarantee.protected_period
-    inside, whose, several = "person is in the data, or is not,", "person", ""
-    if within is not None:
-        inside = f"person's rows of one {within} are in the data, or are not,"
-        whose = f"person and {within}"
-        several = (
-            f" All rows of somebody who has some in k {within}s are protected less: with k times "
-            "the ε and k·e^((k−1)·ε) times the δ."
-        )
-    formally = "differ in all rows of one user" + (f" within one {within}" if within else "")
+    whose, is_there = _protected(guarantee)
+    zcdp = f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP"
     return Promise(
-        f"Whatever anyone believed before, seeing this release multiplies the odds that a given "
-        f"{inside} by at most {_factor(guarantee.epsilon)}. Someone who "
-        f"gave it even odds can end up at most {_percent(guarantee.epsilon)} sure.{several}",
-        f"For each {whose}, there is a chance of at most {_chance(guarantee.delta)} that this "
-        f"limit fails. {at_worst}",
-        f"(ε = {epsilon}, δ = {delta})-differential privacy, and "
-        f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP, for "
-        f"neighbouring datasets that {formally}.",
+        f"Whatever anyone believed before, seeing this release multiplies the odds that {is_there} "
+        f"by at most {_factor(guarantee.epsilon)}. Someone who gave it even odds can end up at "
+        f"most {_percent(guarantee.epsilon)} sure.{_several(guarantee)}",
+        f"For {whose}, there is a chance of at most {_chance(guarantee.delta)} that this limit "
+        f"fails. {at_worst}",
+        f"(ε = {epsilon}, δ = {delta})-differential privacy, and {zcdp}. Neighbouring datasets "
+        f"differ by {guarantee.unit}.",
+    )
+
+
+def _protected(guarantee: Guarantee) -> tuple[str, str]:
+    """Return who is protected, and what nobody can be sure of about them."""
+    within = guarantee.protected_period
+    if within is not None:
+        there = f"a given person’s rows of one {within} are in the data, or are not,"
+        return f"each person and {within}", there
+    if guarantee.unit.startswith("one user"):
+        return "each person", "a given person is in the data, or is not,"
+    return "each of those protected", "what is protected is in the data, or is not,"
+
+
+def _several(guarantee: Guarantee) -> str:
+    """Return what is promised to somebody with rows in several of the protected periods."""
+    within = guarantee.protected_period
+    if within is None:
+        return ""
+    return (
+        f" All rows of somebody who has some in k {within}s are protected less: with k times "
+        "the ε and k·e^((k−1)·ε) times the δ."
     )
 
 
