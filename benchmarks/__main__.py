@@ -13,7 +13,7 @@ PARTS = {
     "aggregation": aggregation.run,
     "ledger": ledger.run,
     "trial": trial.run,
-    "memory": process.memory,
+    "large": aggregation.large,
 }
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     wrong = set(options.parts) - set(PARTS)
     if wrong:
         parser.error(f"there is no part {', '.join(sorted(wrong))}")
-    default = [part for part in PARTS if part != "memory" or options.big]
+    default = [part for part in PARTS if part != "large" or options.big]
     with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
         for part in options.parts or default:
             for result in PARTS[part](Path(folder), options.rounds):

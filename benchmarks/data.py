@@ -30,3 +30,11 @@ def generated(folder: Path, rows: int) -> Path:
             """
         )
     return path
+
+
+def shuffled(folder: Path, path: Path) -> Path:
+    """Make a file of the same events in no order."""
+    made = folder / f"shuffled-{path.name}"
+    if not made.exists():
+        duckdb.sql(f"COPY (FROM '{path}' ORDER BY random()) TO '{made}' (FORMAT parquet)")
+    return made

@@ -1,40 +1,25 @@
-"""What the whole process takes: start-up time, and memory on a large file."""
+"""What the whole process takes before it reads: start-up time."""
 
-import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
+from benchmarks.aggregation import in_turns, release
 from benchmarks.data import generated
-from benchmarks.timing import Result, interleaved
+from benchmarks.timing import Result
 
 
 def startup(folder: Path, rounds: int) -> list[Result]:
-    """Time `headcount --help`."""
-    command = [sys.executable, "-m", "headcount", "--help"]
-    run = {"help": lambda: subprocess.run(command, check=True, capture_output=True)}
-    seconds = interleaved(run, max(rounds, 5))["help"]
-    return [Result("headcount --help", f"{seconds:.2f} s", "under 0.3 s", seconds < 0.3)]
-
-
-def memory(folder: Path, rounds: int) -> list[Result]:
-    """Measure the peak memory of a release of 100 million rows."""
-    path = generated(folder, 100_000_000)
-    command = [sys.executable, "-m", "headcount", "release", str(path), "--user", "user"]
-    command += ["--item", "item", "--rho", "1", "--output", str(folder / "counts.csv")]
-    start = time.perf_counter()
-    child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        raise RuntimeError("the release failed")
-    gigabytes = usage.ru_maxrss * 1024 / 1e9
-    took = time.perf_counter() - start
+    """Time `headcount --help`, and a release of a thousand rows."""
+    took = in_turns(
+        {
+            "headcount --help": [sys.executable, "-m", "headcount", "--help"],
+            "a release of 1,000 rows": release(generated(folder, 1000)),
+        },
+        max(rounds, 5),
+    )
     return [
         Result(
-            f"peak memory on 100 million generated rows ({took:.0f} s)",
-            f"{gigabytes:.1f} GB",
-            "under 4 GB",
-            gigabytes < 4,
+            f"{what}, of processors", f"{run.processor:.2f} s", f"{most} s", run.processor <= most
         )
+        for (what, run), most in zip(took.items(), [0.3, 0.55], strict=True)
     ]
