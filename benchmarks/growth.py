@@ -1,6 +1,6 @@
-"""How time and memory grow with the rows: the picture of docs/explanation/speed.md.
+"""How time and memory grow with the rows, as a picture for docs/explanation/speed.md.
 
-python -m benchmarks.growth                    10⁵ to 10⁷ generated rows
+python -m benchmarks.growth                    10⁵ to 10⁷ generated rows, into speed.svg there
 python -m benchmarks.growth 100000 100000000   other sizes
 """
 
