@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
 from headcount.engines.codes import CodedRows
-from headcount.engines.dialects import load_dialects_when_used
 from headcount.engines.duckdb.codes import coded_rows
 from headcount.engines.duckdb.macros import macros
 from headcount.engines.guard import interruptibly, opening, running
@@ -22,7 +21,6 @@ def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 
     """Open DuckDB through Ibis, in memory or on a file, which is only read."""
     import ibis
 
-    load_dialects_when_used()
     backend = opening(
         lambda: ibis.duckdb.connect(
             ":memory:" if file is None else str(file),
