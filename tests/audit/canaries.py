@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from headcount.privacy.mechanisms.rationed import rationed_release as rationed
-from headcount.views.engine_population import EnginePopulation
 from tests.privacy.audit import gaussian_score
 
 # Ids of canaries are above those of all others.
@@ -72,15 +71,10 @@ def published(release):
 class Step:
     """Noisy answers about found items: weights of discovery, or counts within a ration."""
 
-    population: EnginePopulation
-    places: np.ndarray
+    items: np.ndarray
     noisy: np.ndarray
     sigmas: np.ndarray
     ration: float | None = None
-
-    @property
-    def items(self):
-        return self.population.found_names()["what"].to_numpy()[self.places].astype(np.int64)
 
 
 def overheard(monkeypatch):
@@ -94,14 +88,17 @@ def overheard(monkeypatch):
             noisy, sigma = super().discover(*arguments)
             places = self.found + np.arange(noisy.size)
             self.found += noisy.size
-            steps.append(Step(self.population, places, noisy, np.full(noisy.size, sigma)))
+            steps.append(Step(self.named(places), noisy, np.full(noisy.size, sigma)))
             return noisy, sigma
 
         def counts(self, sigmas, rho):
             noisy = super().counts(sigmas, rho)
             places = np.flatnonzero(np.isfinite(sigmas))
-            steps.append(Step(self.population, places, noisy[places], sigmas[places], float(rho)))
+            steps.append(Step(self.named(places), noisy[places], sigmas[places], float(rho)))
             return noisy
+
+        def named(self, places):
+            return self.population.found_names()["what"].to_numpy()[places].astype(np.int64)
 
     monkeypatch.setattr(rationed, "PaidQueries", Overheard)
     return steps
