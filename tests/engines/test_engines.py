@@ -152,7 +152,7 @@ def test_a_missing_column_is_named(engine, on_engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_more_than_the_candidates_and_one_row_are_fetched(engine, on_engine, monkeypatch):
-    from headcount.views import histogram
+    from headcount.views import coded_population, histogram
 
     fetched = []
     cut = histogram.TopCounts
@@ -162,6 +162,7 @@ def test_no_more_than_the_candidates_and_one_row_are_fetched(engine, on_engine, 
         return cut(items, counts)
 
     monkeypatch.setattr(histogram, "TopCounts", counting)
+    monkeypatch.setattr(coded_population, "TopCounts", counting)
     released(on_engine(engine, table_of(ALIKE)), candidates=3)
     assert fetched == [(4, 4)]
 

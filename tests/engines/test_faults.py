@@ -247,7 +247,7 @@ except headcount.EngineError as error:
     print(len(headcount.release({str(path)!r}, **call)))
 """
     ran = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-W", "ignore", "-c", program],  # a budget this large is warned of
         capture_output=True,
         encoding="utf-8",
         timeout=2 * DEADLINE,
