@@ -172,13 +172,14 @@ class Question:
         where = None if self.where is None else parsed(self.where)
         times = [] if self.periods is None else [self.periods.column]
         named = [self.user, *self.items, *times, *(where.columns if where else ())]
-        columns = dict.fromkeys(named)
+        # What is given as the user may be no name at all, which is refused where it is read.
+        columns = [name for place, name in enumerate(named) if name not in named[:place]]
         return Request(
             self.table,
             self.sql,
             self.engine,
             self.spark_conf,
-            columns=list(columns),
+            columns=columns,
             user=self.user,
             where=where,
         )

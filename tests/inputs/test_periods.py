@@ -167,7 +167,7 @@ def test_pages_promise_no_more_than_the_guarantee():
     assert "rows of one week are in the data" in promise.epsilon
     assert "k times the ε" in promise.epsilon
     assert "for each person and week" in promise.delta.lower()
-    assert "all rows of one user within one week" in promise.formal
+    assert "differ by one user within one week" in promise.formal
     whole = hc.release(EVENTS, **CALL, by=("week", "when"))
-    assert promise_of(whole.guarantee).formal.endswith("all rows of one user.")
+    assert promise_of(whole.guarantee).formal.endswith("differ by " + whole.guarantee.unit + ".")
     assert whole.guarantee.protected_period is None
