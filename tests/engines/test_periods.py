@@ -19,6 +19,7 @@ from headcount.views.engine_population import EnginePopulation
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import count_distinct_users
 from headcount.views.protocol import GRID, RATION
+from tests.engines.test_types import KEEPS_NANOSECONDS
 
 # SQLite has no types of times.
 ENGINES = ["duckdb", "duckdb file", "polars", "postgres", "spark"]
@@ -118,6 +119,10 @@ def test_every_precision_to_the_last_digit(engine, unit, zone, on_engine):
     inside = values if unit == "ns" else values[:7]  # nanoseconds end in 1677 and 2262
     days = [dt.date(1970, 1, 1) + dt.timedelta(days=(value + ahead) // day) for value in inside]
     call = {"source": table} if engine == "memory" else on_engine(engine, table)
+    if engine == "duckdb" and unit == "ns" and zone and not KEEPS_NANOSECONDS:
+        with pytest.raises(hc.SourceError, match="would cut to"):
+            counted(call, Periods("day", "when", zone))
+        return
     assert counted(call, Periods("day", "when", zone)) == expected(days, "day")
 
 
@@ -125,7 +130,9 @@ def test_infinite_times_have_no_period(tmp_path):
     import duckdb
 
     with duckdb.connect(str(tmp_path / "e.duckdb")) as connection:
-        for kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMPTZ"):
+        kinds = ["DATE", "TIMESTAMP", "TIMESTAMPTZ"]
+        kinds += ["TIMESTAMP_NS"] if KEEPS_NANOSECONDS else []  # DuckDB 1 has none without an end
+        for kind in kinds:
             connection.execute(
                 f"CREATE OR REPLACE TABLE t AS SELECT 'u' who, 'x' what, CAST(v AS {kind}) AS "
                 "\"when\" FROM (VALUES ('infinity'), ('-infinity'), ('2024-01-03 12:00')) AS t(v)"
