@@ -11,8 +11,12 @@ from tests.engines.conftest import needs
 WITHOUT_WIDGETS = "import sys\nsys.modules['ipywidgets'] = None"
 WITH_WIDGETS = "import ipywidgets"
 RELEASE = """
+import warnings
+
 import pyarrow as pa
 import headcount
+
+warnings.simplefilter("ignore")  # it is a large budget, and spent three times
 
 people = [f"u{n}" for n in range(99)]
 events = pa.table({"who": people, "what": ["x"] * 99})
