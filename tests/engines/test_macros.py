@@ -47,5 +47,6 @@ def test_a_macro_by_the_name_of_a_function_is_refused(shop, macro):
     with duckdb.connect(str(shop)) as connection:
         connection.execute(f"CREATE MACRO {macro}")
     for release in ways(shop):
-        with pytest.raises(hc.SourceError, match="macro"):
+        # To DuckDB 1 a macro by the name of its own list of functions hides the tables too.
+        with pytest.raises(hc.SourceError, match=r"macro|tables of the database cannot be listed"):
             release()
