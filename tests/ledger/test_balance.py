@@ -56,6 +56,7 @@ def test_the_epsilon_of_a_total_is_that_of_its_budget(budget):
 
 @settings(deadline=None)
 @given(budgets, st.fractions(0, 1), st.fractions(0, 1))
+@example(Budget(epsilon=1.9999999999999982, delta=0.001), Fraction(1), Fraction(1))
 def test_what_is_said_to_fit_fits(budget, rho, delta):
     left = Cost(charge_of(budget).rho * rho, charge_of(budget).delta * delta)
     fits = what_fits(budget, left)

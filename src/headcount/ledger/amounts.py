@@ -107,15 +107,19 @@ def what_fits(budget: Budget, left: Cost) -> Budget | None:
     rho = min(left.rho, as_typed(budget.rho))
     if not (rho and delta):
         return None
-    try:
-        if was_given_as_rho(budget):
-            fitting = Budget(rho=_few_digits(rho), delta=delta)
-        else:
-            epsilon = epsilon_of(float_below(rho), delta, float(share * Fraction(delta)))
-            fitting = Budget(epsilon=_few_digits(Fraction(epsilon)), delta=delta)
-    except BudgetError:
-        return None  # next to nothing is left
-    return fitting if charge_of(fitting).fits(left) else None
+    # ε and back again is rounded twice: a little less than what is left may be all that fits.
+    for some in (rho, rho * (1 - Fraction(1, 2**40))):
+        try:
+            if was_given_as_rho(budget):
+                fitting = Budget(rho=_few_digits(some), delta=delta)
+            else:
+                epsilon = epsilon_of(float_below(some), delta, float(share * Fraction(delta)))
+                fitting = Budget(epsilon=_few_digits(Fraction(epsilon)), delta=delta)
+        except BudgetError:
+            return None  # next to nothing is left
+        if charge_of(fitting).fits(left):
+            return fitting
+    return None
 
 
 def _few_digits(value: Fraction) -> float:
