@@ -18,6 +18,7 @@ from headcount.privacy.mechanisms.pcr.centred_look import CentredLook, centred_l
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
 from headcount.privacy.mechanisms.rationed.forecast import countable, ranks_up_to
+from headcount.privacy.mechanisms.rationed.hidden import HiddenUsers
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
@@ -27,16 +28,23 @@ from headcount.views.protocol import Population
 
 
 def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: Budget) -> float:
-    """Return how many items a rationed release promises, whatever discovery gets of the budget."""
+    """Return how many items a rationed release promises, whatever discovery gets of the budget.
+
+    It is the mean over what may be hidden from the histogram of users: few heavy ones, or none.
+    """
     falling = look.curve()
     ranks = ranks_up_to(max(look.seen))
     counts = np.array([falling.count_at(rank) for rank in ranks])
+    cases = HiddenUsers([sizes]).cases()
 
     def promised(share: Fraction) -> float:
         weight = TUNING.found_at * (2 * float(share) * budget.rho) ** -0.5
         found = ranks[counts >= weight * sizes.count_per_weight()].max(initial=0.0)
         ration = float(1 - RATIONED.first_round - RATIONED.fixed - share) * budget.rho
-        return min(float(found), countable(ranks, counts, sizes, ration, settings.r))
+        return sum(
+            chance * min(float(found), countable(ranks, counts, sizes, ration, settings.r, hidden))
+            for chance, hidden in cases
+        )
 
     return max(promised(share) for share in RATIONED.second_rounds)
 
@@ -71,10 +79,10 @@ def release_automatically(
     rho = privacy_filter.left.rho
     look = centred_look(top, 0, users, settings, budget, privacy_filter, entropy)
     if look.seen:
-        sizes = PaidQueries(population, entropy, privacy_filter).sizes(RATIONED.sizes * rho)
-        if rationed_items(look, sizes, settings, budget) > TUNING.must_exceed * look.promised:
+        sizes = PaidQueries(population, entropy, privacy_filter).sizes(TUNING.sizes * rho)
+        if rationed_items(look, sizes, settings, budget) > look.promised:
             return rationed_release(
-                population, settings.r, budget, entropy, privacy_filter=privacy_filter
+                population, settings.r, budget, entropy, privacy_filter=privacy_filter, sizes=sizes
             )
     return vetted_release(
         top, 0, users, settings, budget, entropy, privacy_filter=privacy_filter, look=look

@@ -18,16 +18,41 @@ def ranks_up_to(last: int) -> Floats:
     return np.unique(np.rint(_STEP ** np.arange(steps + 1))).astype(np.float64)
 
 
-def countable(ranks: Floats, counts: Floats, sizes: Sizes, ration: float, r: float) -> float:
+def countable(
+    ranks: Floats,
+    counts: Floats,
+    sizes: Sizes,
+    ration: float,
+    r: float,
+    hidden: Floats | None = None,
+) -> float:
     """Return how many of the most frequent items users can be counted for within their ration.
 
-    Of the first n items a user with m items in all is taken to have a share in proportion to m,
-    and little of all pairs may be lost. Rarer ones than the noise of a whole ration allows are not
-    counted at all.
+    A user has an item with a chance in proportion to its count and to how many items they have in
+    all, or for certain. Little may be lost, on average over the items. Rarer ones than the noise of
+    a whole ration allows are not counted at all.
+
+    Args:
+        ranks: of the items.
+        counts: at these ranks.
+        sizes: how many items users have.
+        ration: ρ that a user has for them.
+        r: the target.
+        hidden: how many users noise may hide in each bin beyond those of the sizes that stand out.
     """
+    users = sizes.users
+    if hidden is not None:
+        users = np.where(np.arange(users.size) <= sizes.top, users, hidden)
+    pairs = float(sizes.users @ sizes.items)
+    if not pairs:
+        return 0.0
+    steps = np.diff(ranks, prepend=0.0)
+    chances = np.minimum(sizes.items[:, None] * counts / pairs, 1.0)
     # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
-    costs = np.diff(ranks, prepend=0.0) / (2 * (TUNING.forecast_aim * r) ** 2 * counts)
-    losses = lost(np.cumsum(costs) / ration, sizes)
+    costs = steps / (2 * ration * (TUNING.forecast_aim * r * counts) ** 2)
+    needed = np.maximum(np.cumsum(chances * costs, axis=1), 1.0)
+    each = np.cumsum(chances * steps / counts, axis=1) / ranks
+    losses = users @ (each * (1 - needed**-0.5))
     good = (losses <= TUNING.forecast_loss) & (counts * r >= (2 * ration) ** -0.5)
     return float(ranks[good].max(initial=0.0))
 

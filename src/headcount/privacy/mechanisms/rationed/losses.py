@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headcount.privacy.mechanisms.rationed.sizes import Floats
+from headcount.privacy.mechanisms.rationed.sizes import Floats, last_that_stands_out
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import GRID, Integers
 
@@ -29,7 +29,7 @@ class Losers:
     A user in bin k loses at least 2^k and less than 2^(k+1), in units of 1/(GRID·FINE).
 
     Attributes:
-        users: how many are in each bin.
+        noisy: how many are in each bin.
         sigma: σ of the noise.
         mass: what all users together would lose who lose everything, in the unit of weights.
         most: what a user loses who has every item, which is public: beyond it there is only noise.
@@ -38,7 +38,7 @@ class Losers:
 
     BOUNDS = tuple(2**k for k in range(36))
 
-    users: Floats
+    noisy: Floats
     sigma: float
     mass: float
     most: float
@@ -47,16 +47,16 @@ class Losers:
     @property
     def last(self) -> int:
         """The last bin that anybody can be in."""
-        return min(int(math.log2(max(self.most, 1.0))), self.users.size - 1)
+        return min(int(math.log2(max(self.most, 1.0))), self.noisy.size - 1)
 
     @property
     def top(self) -> int:
         """The last bin that counts: beyond it nobody stands out of the noise.
 
-        One rarest item is always within; then as far as users stand out, however far apart.
+        One rarest item is always within.
         """
-        certain = np.flatnonzero(self.users > TUNING.seen * self.sigma)
-        return min(max([self.at_least, *certain.tolist()]), self.last)
+        seen = last_that_stands_out(self.noisy, self.sigma)
+        return min(max(self.at_least, seen), self.last)
 
     @property
     def unit(self) -> float:
@@ -66,7 +66,7 @@ class Losers:
     @property
     def seen(self) -> Floats:
         """How many users each bin has up to the last that counts."""
-        return np.where(np.arange(self.users.size) <= self.top, self.users, 0.0)
+        return np.where(np.arange(self.noisy.size) <= self.top, self.noisy, 0.0)
 
     def clip(self, numbers: int) -> float:
         """Return what a user may lose of each of so many numbers: little noise, little clipped."""

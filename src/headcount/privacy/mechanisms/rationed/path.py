@@ -90,22 +90,22 @@ def best(
         r: the target.
         furthest: the last place that may have less noise than the target asks for.
     """
-    promised, squares, biases = [], [], []
-    for point, loss, error in zip(points, losses.tolist(), errors.tolist(), strict=True):
+    biases, promised, squares = {}, {}, {}
+    # Those alone are looked at that may be chosen: with many items each takes a while.
+    for place, (point, loss, error) in enumerate(
+        zip(points, losses.tolist(), errors.tolist(), strict=True)
+    ):
         kept = point.kept
+        if point.spare and not (place <= furthest and harmless(kept.size, loss, r)):
+            continue
         noise = (point.sigmas[kept] / beliefs.estimates[kept]) ** 2
         some = beliefs.expected.some(kept)
         squared = variances(some, noise, loss, lean * loss, error)
-        biases.append(bias(some, noise, loss, lean * loss))
-        promised.append(released(np.sqrt(squared), r).size)
-        squares.append(float(squared.mean()))
-    open_to = [
-        n
-        for n, point in enumerate(points)
-        if not point.spare or (n <= furthest and harmless(point.kept.size, float(losses[n]), r))
-    ]
-    most_bias = max(TUNING.bias * r, min(biases[place] for place in open_to))
-    fair = [place for place in open_to if biases[place] <= most_bias]
+        biases[place] = bias(some, noise, loss, lean * loss)
+        promised[place] = number_released(np.sqrt(squared), r)
+        squares[place] = float(squared.mean())
+    most_bias = max(TUNING.bias * r, min(biases.values()))
+    fair = [place for place, lower in biases.items() if lower <= most_bias]
     most = max(promised[place] for place in fair)
     good = [place for place in fair if promised[place] == most]
     return min(good, key=lambda place: squares[place])
@@ -121,10 +121,14 @@ def released(errors: Floats, r: float) -> Integers:
 
     As many as possible, the surest first, so that the share within the target is as aimed at.
     """
-    order = np.argsort(errors, kind="stable")
-    within = np.cumsum(within_target(errors[order], r))
-    enough = np.flatnonzero(within >= TUNING.within * np.arange(1, order.size + 1))
-    return order[: enough[-1] + 1] if enough.size else order[:0]
+    return np.argsort(errors, kind="stable")[: number_released(errors, r)]
+
+
+def number_released(errors: Floats, r: float) -> int:
+    """Return how many items `released` would return. Numbers sort faster than their places."""
+    within = np.cumsum(within_target(np.sort(errors), r))
+    enough = np.flatnonzero(within >= TUNING.within * np.arange(1, errors.size + 1))
+    return int(enough[-1]) + 1 if enough.size else 0
 
 
 _STEPS = np.linspace(0, 6, 1201)

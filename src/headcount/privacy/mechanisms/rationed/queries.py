@@ -17,7 +17,7 @@ from headcount.views.protocol import GRID, RATION, Integers, Population, Sensiti
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
-#: Whoever has more items than this takes no part in a round of discovery.
+#: Users with more items than this take no part in a round of discovery.
 MOST_ITEMS = 2**12 - 1
 #: Weights below this many σ are not looked at, and the threshold is higher by as much.
 LOOKED_AT = Fraction(1, 4)

@@ -1,7 +1,7 @@
 """Rationed release: every user has the whole budget as a ration for their own items.
 
 Items are found by weights of norm 1 per user, then counted with noise in proportion to the count.
-Whoever has so many of them that the ration would be exceeded counts for less than one in each.
+A user over their ration counts for less than one in each.
 `rationed.md`, beside this file, is the proof of what `rationed_release` claims. What is estimated
 from the noisy answers, which is free, is in the other modules.
 """
@@ -21,7 +21,7 @@ from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
 from headcount.privacy.mechanisms.rationed.forecast import lost, second_share
-from headcount.privacy.mechanisms.rationed.hidden import HiddenUsers
+from headcount.privacy.mechanisms.rationed.hidden import HiddenLosers
 from headcount.privacy.mechanisms.rationed.losses import (
     FEATURES,
     FINE,
@@ -37,7 +37,7 @@ from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import Integers, Population
+from headcount.views.protocol import GRID, Integers, Population
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def rationed_release(
     entropy: Entropy,
     progress: Callable[[str], None] = lambda message: None,
     privacy_filter: PrivacyFilter | None = None,
+    sizes: Sizes | None = None,
 ) -> RationedCounts:
     """Find items and release their counts.
 
@@ -83,6 +84,7 @@ def rationed_release(
         entropy: where noise comes from.
         progress: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent; the rest is used.
+        sizes: how many users have how many items, if that was asked already.
     """
     asking = PaidQueries(population, entropy, privacy_filter or PrivacyFilter(budget.for_filter))
     rho, delta = asking.filter.left.rho, asking.filter.left.delta
@@ -90,7 +92,7 @@ def rationed_release(
     # Said once: what is done later, and how often, follows from noisy answers, and whoever sees it
     # of a run that then dies would have them.
     progress("finding and counting items")
-    sizes = asking.sizes(TUNING.sizes * rho)
+    sizes = sizes or asking.sizes(TUNING.sizes * rho)
     weights, sigma = asking.discover(TUNING.first_round * rho, delta / 2, sizes)
     found.add(weights, sigma, sizes)
     left = asking.sizes(TUNING.sizes * rho)
@@ -135,6 +137,9 @@ class _Search:
         self.points = path(beliefs, r, sigma_for(self.ration))
         loads = np.array([point.load for point in self.points])
         self.before = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
+        #: What a user with every item loses at each point, as a share of all; 0 where budget is
+        #: left over, of which `harmless` takes care.
+        self.most_lost = np.array([0.0 if p.spare else self._most_lost(p) for p in self.points])
         self.asked: list[tuple[int, Losers]] = []
         self.featured: list[tuple[int, float, float, int, float]] = []
         #: Where, what share is lost on average, and how far off that may be because of noise.
@@ -167,21 +172,29 @@ class _Search:
 
         Where a user with every item is within the ration, nobody loses.
         """
-        losses, errors = self.curve().expected()
+        hidden = HiddenLosers([losers for _, losers in self.asked])
+        losses, errors = self.curve(hidden).expected()
+        more, unsure = hidden.losses(self.most_lost)
         nobody = np.array([point.full <= 1 for point in self.points])
-        return np.where(nobody, 0.0, losses), np.where(nobody, 0.0, errors)
+        return np.where(nobody, 0.0, losses + more), np.where(nobody, 0.0, np.hypot(errors, unsure))
 
-    def curve(self) -> Curve:
-        """Return what is known of how the loss grows, from all answers and what hides in them."""
-        hidden = HiddenUsers([losers for _, losers in self.asked])
+    def curve(self, hidden: HiddenLosers) -> Curve:
+        """Return what is known of how the loss grows of users who are seen."""
         curve = deepcopy(self.before)
-        answers = [(n, *losers.loss(), k, 0.0) for k, (n, losers) in enumerate(self.asked)]
-        for place, loss, error, number, counted in answers + self.featured:
-            point = self.points[place]
-            if point.full > 1:
-                more, unsure = (0.0, 0.0) if point.spare else hidden.loss(number, counted)
-                curve.learn(place, loss + more, math.hypot(error, unsure))
+        for place, losers in self.asked:
+            if self.points[place].full > 1:
+                curve.learn(place, *losers.loss())
+        for place, loss, error, number, clip in self.featured:
+            if self.points[place].full > 1:
+                # What was clipped, of all users: of those who are hidden there is more.
+                more, unsure = hidden.clipped(number, clip)
+                curve.learn(place, loss - more, math.hypot(error, unsure))
         return curve
+
+    def _most_lost(self, point: Point) -> float:
+        weights = _weights(self.beliefs, point)
+        everything = GRID * float(weights @ self.beliefs.estimates)
+        return point.most_lost(float(weights.sum())) / everything
 
     def _furthest(self) -> int:
         """Return the last place of which an answer itself says that little is lost.

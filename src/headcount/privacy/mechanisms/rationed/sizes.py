@@ -10,6 +10,19 @@ from headcount.privacy.mechanisms.rationed.tuning import TUNING
 
 Floats = NDArray[np.float64]
 
+#: How many σ of users a bin must have, together with its neighbours, to count by itself. A group of
+#: fewer is told from noise by all that is known of it (`HiddenUsers`).
+GROUP = 16.0
+#: How many neighbours on either side: four bins in a row are the most that a few like users fill.
+_NEIGHBOURS = 2
+
+
+def last_that_stands_out(noisy: Floats, sigma: float) -> int:
+    """Return the last bin of a histogram that stands out of the noise and is no small group."""
+    around = np.convolve(noisy, np.ones(2 * _NEIGHBOURS + 1), mode="same")
+    clear = (noisy > TUNING.seen * sigma) & (around > GROUP * sigma)
+    return int(np.flatnonzero(clear).max(initial=0))
+
 
 class Sizes:
     """A noisy histogram of users by the number of their items.
@@ -30,6 +43,16 @@ class Sizes:
         self.users = np.where(users < TUNING.seen * sigma, 0.0, users)
         #: The middle of each bin.
         self.items = np.sqrt(np.array(self.BOUNDS, dtype=np.float64) * np.array(self.UPPERS))
+
+    @property
+    def top(self) -> int:
+        """The last bin that stands out of the noise and is no small group."""
+        return last_that_stands_out(self.noisy, self.sigma)
+
+    @property
+    def last(self) -> int:
+        """The last bin."""
+        return self.noisy.size - 1
 
     def weight_within(self, most: int) -> float:
         """Return how much weight is given by users with at most so many items.
