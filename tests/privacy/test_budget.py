@@ -145,6 +145,9 @@ def test_a_budget_from_epsilon_stays_within_it(epsilon, delta):
         {"rho": 1, "delta": None},
         {"rho": 1, "delta": 5e-324},
         {"rho": 1e308},
+        {"rho": 1e300},
+        {"epsilon": 1e300},
+        {"rho": 1.1e12},
     ],
 )
 def test_what_is_no_budget_is_refused(wrong):

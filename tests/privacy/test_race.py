@@ -34,10 +34,10 @@ CASES = {
     "none left": (level(0.5, 2.0), [9, 7], 0, [0, 1], 9),
     "nothing": (level(0.5, 2.0), [], 0, [], 9),
     "many rare": (level(1.0, 6.0), [1] * 8, 0, [], 9),
-    # x = −3.05, just below where bands begin: the horizon of the first band matters.
-    "under the first top": (level(0.5, 3.05), [1] * 7, 0, [1], 9),
-    # x = −3.05 and −4.05: two bands, and candidates timed one by one before them.
-    "under two tops": (level(1.0, 4.05), [6, 2, 2, 2, 1, 1, 1], 0, [2], 9),
+    # x = −6.05, just below where bands begin: the horizon of the first band matters.
+    "under the first top": (level(0.5, 6.05), [1] * 7, 0, [1], 9),
+    # x = −6.05 and −7.05: two bands, and candidates timed one by one before them.
+    "under two tops": (level(1.0, 7.05), [9, 2, 2, 2, 1, 1, 1], 0, [2], 9),
 }
 # −inf times every candidate by itself, +inf puts all of them into bands.
 NEAR = {"as it is": None, "one by one": -math.inf, "all in bands": math.inf}
@@ -115,6 +115,15 @@ def test_near_ties_within_a_race_draw_more_bits():
     assert sorted(orders) == [[0, 1], [1, 0]]
 
 
+def test_a_near_tie_with_bottom_draws_more_bits():
+    """x = 1·(11 − 1) − 10 = 0 and the same first 64 bits: the next bits decide who wins."""
+    candidates, alive = Candidates(np.array([11], dtype=np.int64), 0), np.ones(1, dtype=np.bool_)
+    for own, bottom, picked in [(1, 2, [0]), (2, 1, [])]:
+        entropy = ScriptedEntropy([2**62, 2**62, own << 60, bottom << 60])
+        assert race(level(1.0, 10.0), candidates, alive, 9, entropy).picked == picked
+        assert entropy.left == 0
+
+
 def test_a_bottom_with_hardly_any_bits_draws_more_before_it_is_compared():
     """⊥'s word of all ones says only that it rings late; a float would read infinity."""
     candidates = Candidates(np.array([2], dtype=np.int64), 0)
@@ -177,7 +186,7 @@ def word_of(log_e):
     return round(-math.expm1(-math.exp(log_e)) * 2**64)
 
 
-@pytest.mark.parametrize("x", [-3.0 - 2**-12, -4.0 - 2**-12])
+@pytest.mark.parametrize("x", [-6.0 - 2**-12, -7.0 - 2**-12])
 @pytest.mark.parametrize("equals", [1, 5])
 def test_a_band_is_timed_up_to_its_horizon(x, equals):
     """A candidate hardly below the top of its band, whose clock rings hardly before or after ⊥."""

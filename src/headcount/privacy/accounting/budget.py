@@ -15,6 +15,10 @@ DEFAULT_DELTA = 1e-6
 #: Below this, shares of δ would lose precision in floating point.
 SMALLEST_DELTA = 1e-300
 
+#: Above this there is no noise: that of a count has a standard deviation below 1e-6. Numbers only
+#: take longer to handle, up to for ever.
+LARGEST_RHO = 1e12
+
 # δ pays for two things: that an item which only one person has may come out (selection),
 # and for reading ρ as an ε (conversion). Whoever asks for ρ keeps nearly all of it for
 # selection; whoever asks for ε gains more from conversion. budget.md derives both.
@@ -62,9 +66,16 @@ class Budget:
             selection = Fraction(delta) * SELECTION_SHARE_OF_EPSILON_BUDGET
             rho = rho_of(epsilon, delta, _float_of_selection(selection))
         else:
-            raise BudgetError("give a privacy budget: rho or epsilon")
+            raise BudgetError(
+                "give a privacy budget: rho or epsilon, such as --epsilon 1 (epsilon=1)"
+            )
         if not (rho > 0 and math.isfinite(epsilon)):
             raise BudgetError("this budget is too extreme to be converted between rho and epsilon")
+        if rho > LARGEST_RHO:
+            raise BudgetError(
+                f"this budget is too large: with rho above {LARGEST_RHO:g} there is no noise, and "
+                "nothing is protected. A budget that protects people has an epsilon of about 1"
+            )
         object.__setattr__(self, "rho", rho)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)

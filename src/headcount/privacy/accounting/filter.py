@@ -14,7 +14,7 @@ class Cost:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if self.rho < 0 or self.delta < 0:
+        if self.rho.numerator < 0 or self.delta.numerator < 0:  # quicker than to compare fractions
             raise ValueError("a cost cannot be negative")
 
     def __add__(self, other: "Cost") -> "Cost":

@@ -5,7 +5,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from headcount.errors import BudgetExceededError
-from headcount.privacy.accounting.rounding import float_above
+from headcount.privacy.accounting.rounding import float_above, quotient_above
 
 
 def measure_cost(sigma: float, sensitivity_squared: int = 1) -> Fraction:
@@ -13,7 +13,8 @@ def measure_cost(sigma: float, sensitivity_squared: int = 1) -> Fraction:
 
     The squared norm of the move, divided by 2σ² (Canonne, Kamath, Steinke 2020).
     """
-    return Fraction(float_above(sensitivity_squared / (2 * Fraction(sigma) ** 2)))
+    numerator, denominator = sigma.as_integer_ratio()
+    return Fraction(quotient_above(sensitivity_squared * denominator**2, 2 * numerator**2))
 
 
 def ensure_covers(rho: Fraction, sigma: float, sensitivity_squared: int) -> None:

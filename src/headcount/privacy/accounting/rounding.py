@@ -12,8 +12,18 @@ from fractions import Fraction
 
 def float_above(value: Fraction) -> float:
     """Return the smallest float that is not below ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    return quotient_above(value.numerator, value.denominator)
+
+
+def quotient_above(dividend: int, divisor: int) -> float:
+    """Return the smallest float that is not below a quotient of whole numbers, the second above 0.
+
+    Python rounds the quotient to the nearest float, and whole numbers say on which side that is.
+    """
+    nearest = dividend / divisor
+    numerator, denominator = nearest.as_integer_ratio()
+    above = numerator * divisor >= dividend * denominator
+    return nearest if above else math.nextafter(nearest, math.inf)
 
 
 def float_below(value: Fraction) -> float:

@@ -16,7 +16,7 @@ LARGEST_COUNT = 2**53
 class Candidates:
     """A: the k̄ items with the highest counts of distinct users; c: the count of the next.
 
-    Formal guarantee asked of whoever builds one: ``counts`` holds the k̄ highest counts of a
+    Formal guarantee asked of the code that builds one: ``counts`` holds the k̄ highest counts of a
     histogram in which one more user raises any set of counts by exactly 1 and lowers none,
     and no item left out has more than ``cutoff`` users. A and c are a pair: both stay fixed
     for the whole release.

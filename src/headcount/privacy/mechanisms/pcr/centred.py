@@ -26,7 +26,7 @@ def centred(
     """Return 2h − N of counts, each with noise of 2σ of its own.
 
     Formal guarantee: costs `centred_cost` of as many, if each count moves by 0 or by 1 with a user
-    and the number of users by exactly 1. Whoever calls this has reserved that.
+    and the number of users by exactly 1. The caller has reserved that.
     """
     doubled = [2 * int(count) - users for count in counts]
     return np.array(entropy.discrete_gaussian(doubled, 2 * sigma), dtype=np.int64)

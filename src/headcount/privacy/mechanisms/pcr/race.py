@@ -5,13 +5,12 @@ of ringing. That list has exactly the law of the paper's calls repeated until �
 Luce), and `race.md`, beside this file, proves that and what it costs.
 
 A run has some 200 levels and up to millions of candidates, of which a level picks a few
-dozen. So candidates whose chance is below 5 % are not timed one by one: they are put into
+dozen. So candidates whose chance is below 1 in 400 are not timed one by one: they are put into
 bands of similar weight, the clocks of a band ring in the order statistics of equal
 exponentials, and only those that could come before ⊥ are looked at. The law is the same.
 """
 
 import functools
-import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from headcount.privacy.mechanisms.pcr.clocks import (
     READING_ERROR,
     RELATIVE_ERROR,
     Clock,
+    Floats,
     read,
     rings_before,
 )
@@ -31,8 +31,9 @@ from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.randomness import Entropy
 from headcount.privacy.sampling.uniform import LazyUniform
 
-# Candidates with x = ln(weight/weight of ⊥) at or above this are timed one by one.
-_NEAR = -3.0
+# Candidates with x = ln(weight/weight of ⊥) at or above this are timed one by one. At −3 half as
+# many were, but nearly every level had a band to open, which takes as long as timing thousands.
+_NEAR = -6.0
 # Band tops are compared with this much room, far more than floating point can be off by.
 _ROOM = 2.0**-10
 
@@ -99,9 +100,12 @@ class _Race:
         bands = 3 + math.ceil(math.log(max(alive.size, 1)))
         self._tops = _NEAR - np.arange(bands, dtype=np.float64)
         lowest = (self._tops + level.log_ratio) / level.epsilon + (1 + candidates.cutoff)
-        self._ends = np.append(candidates.number_at_least(lowest), alive.size)
+        self._ends = np.full(bands + 1, alive.size)
+        self._ends[:-1] = candidates.number_at_least(lowest)
         self._near = np.flatnonzero(alive[: self._ends[0]])
-        self._bands = np.flatnonzero(np.diff(self._ends))  # those that are not empty
+        sizes = self._ends[1:] - self._ends[:-1]
+        self._bands = np.flatnonzero(sizes)  # those that are not empty
+        self._sizes = sizes[self._bands]
 
         # The first 64 bits for ⊥, for each near candidate, and for the first of each band.
         self._words = entropy.words(1 + self._near.size + self._bands.size)
@@ -113,28 +117,43 @@ class _Race:
 
     def picked(self) -> list[int]:
         """Return the candidates that ring before ⊥, in the order of ringing."""
-        runners = [r for r in self._near_runners() + self._far_runners() if self._wins(r)]
-        runners.sort()
-        pairs = itertools.pairwise(runners)
-        if not all(a.key + a.error < b.key - b.error for a, b in pairs):
-            runners.sort(key=functools.cmp_to_key(self._order))
-        return [runner.candidate for runner in runners]
+        key, error, who = self._near_runners()
+        far = self._far_runners()
+        if far:
+            key = np.append(key, [runner.key for runner in far])
+            error = np.append(error, [runner.error for runner in far])
+            who = np.append(who, [runner.candidate for runner in far])
+        order = np.argsort(key, kind="stable")
+        key, error, who = key[order], error[order], who[order]
+        with np.errstate(invalid="ignore"):  # of −∞ ± ∞, which is not before anything
+            # Each surely before the next, and the last of them before ⊥.
+            follower = np.append(key[1:] - error[1:], self._bottom.key - self._bottom.error)
+            in_order = bool((key + error < follower).all())
+        ranked: list[int] = who.tolist()
+        if in_order:
+            return ranked
+        runners = map(_Runner, key.tolist(), error.tolist(), ranked)
+        winners = [runner for runner in runners if self._wins(runner)]
+        winners.sort(key=functools.cmp_to_key(self._order))
+        return [runner.candidate for runner in winners]
 
-    def _near_runners(self) -> list[_Runner]:
-        """Time the candidates with a fair chance one by one; return the possible winners."""
+    def _near_runners(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Time the candidates with a fair chance one by one; return the possible winners.
+
+        Of each the float reading of its key, its error, and its position.
+        """
         which = slice(1, 1 + self._near.size)
         gain = self._level.epsilon * self._gap(self._candidates.counts[self._near])
         key = self._log_e[which] - (gain - self._level.log_ratio)
         error = self._error[which] + RELATIVE_ERROR * (np.abs(gain) + self._level.log_ratio)
         # All but those that are surely behind ⊥: an infinite error keeps a runner in.
         possible = np.flatnonzero(~(key - error > self._bottom.key + self._bottom.error))
-        rows = (key[possible], error[possible], self._near[possible])
-        return list(map(_Runner, *(row.tolist() for row in rows)))
+        return key[possible], error[possible], self._near[possible]
 
     def _far_runners(self) -> list[_Runner]:
         """Return those of the other candidates that may come before ⊥; most often none."""
         which = slice(1 + self._near.size, None)
-        first = self._log_e[which] - np.log(np.diff(self._ends)[self._bands])
+        first = self._log_e[which] - np.log(self._sizes)
         horizon = self._bottom.key + self._bottom.error + self._tops[self._bands] + _ROOM
         runners: list[_Runner] = []
         for i in np.flatnonzero(~(first - self._error[which] > horizon)).tolist():

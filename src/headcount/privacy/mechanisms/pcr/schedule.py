@@ -9,7 +9,7 @@ from headcount.errors import BudgetError
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost
-from headcount.privacy.accounting.rounding import float_above, log_above
+from headcount.privacy.accounting.rounding import float_above, log_above, quotient_above
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET, Charging, Settings
 
 
@@ -69,7 +69,8 @@ class Level:
 
 def pick_cost(epsilon: float) -> Fraction:
     """ρ of one pick: ε-bounded range, hence ε²/8 (Durfee & Rogers 2019), rounded up."""
-    return Fraction(float_above(Fraction(epsilon) ** 2 / 8))
+    numerator, denominator = epsilon.as_integer_ratio()
+    return Fraction(quotient_above(numerator**2, 8 * denominator**2))
 
 
 def number_of_levels(settings: Settings, budget: Budget) -> int:

@@ -146,7 +146,7 @@ class Vetting:
     def measure(self, nominees: Integers, sigma: float) -> Integers:
         """Return 2h − N of nominees with noise of 2σ, which also counts among their tests.
 
-        Formal guarantee: as for `centred`: whoever calls this has reserved its cost.
+        Formal guarantee: as for `centred`: the caller has reserved its cost.
         """
         noisy = centred(self._counts[self.places[nominees]], self._users, sigma, self._entropy)
         self._precision[nominees] += sigma**-2
