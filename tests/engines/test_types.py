@@ -103,7 +103,7 @@ def test_spark_says_which_files_it_cannot_read(kind, on_engine):
         pa.array(np.zeros(3, "float16")) if kind == pa.float16() else pa.array([0, 1, 2]).cast(kind)
     )
     call = on_engine("spark", pa.table({"who": ["a", "b", "c"], "what": zeros}))
-    with pytest.raises(SourceError, match="Spark has no type for one of its columns; leave the"):
+    with pytest.raises(SourceError, match="Spark has no type for one of its columns; use"):
         released(call)
 
 

@@ -30,3 +30,25 @@ def test_columns_and_tables(tmp_path):
         con.execute("CREATE TABLE plays AS SELECT 'a' AS u, 'x' AS i")
     with pytest.raises(hc.SourceError, match=r"Did you mean 'plays'\?$"):
         hc.release(path, table="play", user="u", item="i", rho=1)
+
+
+def test_files(tmp_path):
+    for name in ("events.parquet", "events.py"):
+        (tmp_path / name).touch()
+    with pytest.raises(
+        hc.SourceError, match=r"event\.parquet'\. Did you mean 'events\.parquet'\?$"
+    ):
+        hc.release(tmp_path / "event.parquet", user="u", item="i", rho=1)
+    with pytest.raises(hc.SourceError, match=r"evening\.csv'$"):
+        hc.release(tmp_path / "evening.csv", user="u", item="i", rho=1)
+
+
+@pytest.mark.parametrize(
+    "first", ['{"u":"zoe","i":"flu"}', '[{"u":"zoe","i":"flu"},', ' {"u": "zoe"}']
+)
+@pytest.mark.parametrize("asked", [{}, {"by": ("day", "at")}, {"where": "x = '1'"}])
+def test_a_row_that_is_taken_for_the_names_of_columns_is_not_shown(tmp_path, first, asked):
+    (tmp_path / "e.csv").write_text(f"{first}\n{first}\n")
+    with pytest.raises(hc.SourceError, match="looks like JSON lines") as raised:
+        hc.release(tmp_path / "e.csv", user="u", item="i", rho=1, **asked)
+    assert "zoe" not in str(raised.value)

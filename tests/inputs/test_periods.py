@@ -1,6 +1,7 @@
 """Periods that cannot be meant are refused before anything is reserved or read."""
 
 import datetime as dt
+import re
 
 import pyarrow as pa
 import pytest
@@ -77,6 +78,17 @@ def test_periods_that_lie_in_several_protected_ones_are_refused(period, protect)
     else:
         with pytest.raises(hc.SettingsError, match="would count twice"):
             Question(**asked)
+
+
+def test_text_becomes_times_by_the_sql_that_the_error_names(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("user_id,page,seen at\n1,a,2026-01-05 10:00:00\n2,a,soon\n3,a,2026-01-06\n")
+    asked = {"user": "user_id", "by": ("week", "seen at"), "rho": 1e6}
+    asked["between"] = ("2026-01-05", "2026-01-11")
+    with pytest.raises(hc.SourceError, match="TRY_CAST") as raised:
+        hc.release(path, **asked)
+    sql = re.search("--sql '(.*)'", str(raised.value))[1]
+    assert hc.release(path, sql=sql, **asked).table["count"].to_pylist() == [2]
 
 
 NO_TIMES = {

@@ -100,7 +100,6 @@ def test_ties_do_not_depend_on_the_order_of_rows():
 @pytest.mark.parametrize(
     ("user", "items", "says"),
     [
-        ("u", [], "at least one"),
         ("u", ["i", "i"], "twice"),
         ("u", ["u"], "the same"),
         ("x", ["i"], "no column 'x'; there are: 'u', 'i', 'count', 'Upper'"),

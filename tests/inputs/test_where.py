@@ -150,7 +150,12 @@ TYPES = {
     "text in quotes": ["age = '17'", "d = 'May'", "ts > '2024-13-01'", "CAST('x' AS INTEGER) = u"],
     "that is none": ["lower(age) = 'x'", "c + 1 = 2", "year(c) = 2024", "abs(c) = 1"],
     "IS NULL": ["c = NULL", "c IN ('DE', NULL)"],
-    "that is not there": ["nothing = 1", "C = 'DE'", "show = 'a'", "u = 1 AND rowid = 1"],
+    "there is no column": [
+        "nothing = 1",
+        "C = 'DE'",
+        "show = 'a'",
+        "u = 1 AND rowid = 1",
+    ],
     "do not go together": ["u IN ()", "u = 99999999999999999999999"],
     "casts to": ["CAST(c AS BLOB) = c", "CAST(c AS INTEGER[]) = c"],
     "casts to|cannot be parsed": ["CAST(c AS my_type) = c"],  # as new as sqlglot is

@@ -113,9 +113,20 @@ class Engine:
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
         raise SourceError(
-            f"{self.name} may take different texts for the same, depending on a collation; give "
+            f"{self.name} may treat different texts as equal, depending on a collation; give "
             "the column as bytes (for instance CAST(… AS BINARY)), so that none are merged"
         )
+
+    def as_float(self, column: Expression) -> Expression:
+        """Return a column of numbers as 64-bit floats.
+
+        Formal guarantee: each row's number is a function of its own value, and no row is an error.
+        """
+        return column.cast("float64")
+
+    def exact_sum(self, numbers: Expression) -> Expression:
+        """Return the sum of 64-bit integers, in as many bits as it needs: it never overflows."""
+        return numbers.sum()
 
     def with_day(self, table: Expression, column: str, name: str, zone: str) -> Expression:
         """Return a table with one more column: the day that a column of times lies in.
@@ -155,7 +166,7 @@ class Engine:
 
     def local_time(self, moment: Expression, zone: str) -> Expression:
         """Return what clocks in a time zone show at a moment, as a timestamp without a zone."""
-        raise SourceError(f"periods of times with a time zone are not known on {self.name}")
+        raise SourceError(f"{self.name} cannot put times with a time zone into periods")
 
     def first_day(self, day: Expression, period: str) -> Expression:
         """Return the first day of the week, from Monday, or of the month or year of a day."""
@@ -215,6 +226,10 @@ class Engine:
         an item is there twice counts twice for it.
         """
         return self.materialise(rows.distinct(), error_prefix)
+
+    def keep_rows(self, rows: Expression, error_prefix: str) -> Expression:
+        """Keep all rows of a query over the events, repeated ones too, as `materialise` does."""
+        return self.materialise(rows, error_prefix)
 
     def coded_rows(
         self, rows: Expression, user: str, items: Sequence[str], error_prefix: str

@@ -4,10 +4,13 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.engines.guard import ANY_FORM, opening
+from headcount.engines.layout import BY_NAME, TEXT, Layout, shown_delimiter
+from headcount.engines.names import did_you_mean
 from headcount.engines.registry import databases, reader
 from headcount.errors import SettingsError, SourceError
 
@@ -19,32 +22,44 @@ if TYPE_CHECKING:
 #: The forms of files of events, by the endings of their names.
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 FORMS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
+FORMS |= {".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow"}
 # A database of any engine; its first bytes say of which.
 _ANY_DATABASE = {".db": "database"}
 
-_PARQUET = (0, b"PAR1")
-_GZIP = b"\x1f\x8b"
-_TEXT = ("csv", "tsv", "json")
+# So many names of a folder are compared with one that is not there; of more it takes seconds.
+_MOST_NAMES = 10_000
+
+_PARQUET = b"PAR1"
+_ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_ARROW = (_ARROW_FILE, ARROW_STREAM)
+GZIP = b"\x1f\x8b"
 _LAKES = (("delta", "_delta_log"), ("iceberg", "metadata"))
 
 _HINTS = {
     "json": ": it needs one object on each line (JSON lines), in UTF-8",
     "csv": ": it needs text in UTF-8",
     "tsv": ": it needs text in UTF-8",
-}
-
-_LINES = "a line of the {} does not have the form that was expected: UTF-8, {}"
-# What an error says of a file that cannot be read to its end. Which line it is stays private.
-_EXPECTED = {
-    "csv": _LINES.format("CSV", "as many fields as the header has, commas between, quotes closed"),
-    "tsv": _LINES.format("TSV", "as many fields as the header has, tabs between, quotes closed"),
-    "json": _LINES.format("JSON", "one whole object on each line"),
+    "arrow": ": it needs Arrow's IPC format, as a file (Feather version 2) or a stream",
 }
 
 
-def expected(form: str) -> str:
-    """Return what an error says of files of a form that cannot be read to their end."""
-    return _EXPECTED.get(form, ANY_FORM)
+def expected(form: str, layout: Layout = BY_NAME) -> str:
+    """Return what an error says of files that cannot be read to their end, but not of which line.
+
+    Args:
+        form: what the files are.
+        layout: what was said about them.
+    """
+    if form not in TEXT:
+        return ANY_FORM
+    if form == "json":
+        lines = "one whole object on each line"
+    else:
+        between = {",": "commas", "\t": "tabs"}
+        delimiter = layout.delimiter_of(form)
+        lines = "as many fields as the header has, "
+        lines += f"{between.get(delimiter, shown_delimiter(delimiter))} between, quotes closed"
+    return f"a line of the {form.upper()} does not have the form that was expected: UTF-8, {lines}"
 
 
 def is_gzipped(path: Path) -> bool:
@@ -67,36 +82,58 @@ def named(name: str) -> list[Path]:
     return [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
 
 
-def matching(name: str) -> tuple[str, list[Path]]:
+def matching(name: str, layout: Layout = BY_NAME) -> tuple[str, list[Path]]:
     """Return what kind of files a path or glob names, and the files: there and not empty."""
     paths = named(name)
     if len(paths) > 1:
         paths = [path for path in paths if not path.is_dir()]
     if not paths:
         what = "no file matches" if glob.has_magic(name) else "there is no file"
-        raise SourceError(f"{what} {name!r}")
-    kinds = {_kind(path) for path in paths}
+        raise SourceError(f"{what} {name!r}{'' if glob.has_magic(name) else _similar(name)}")
+    kinds = {_kind(path, layout.form) for path in paths}
     if len(kinds) > 1:
         raise SourceError("the files are of different kinds; give files of one kind")
-    return kinds.pop(), paths
+    kind = kinds.pop()
+    layout.check_form(kind)
+    return kind, paths
 
 
-def of_form(name: str, by: "Reader") -> tuple[str, list[Path]]:
+def _similar(name: str) -> str:
+    """Return a question about the file in the same folder whose name looks most like a name."""
+    path = as_path(name)
+    try:
+        beside = [one.name for one in islice(path.parent.iterdir(), _MOST_NAMES)]
+    except (OSError, ValueError):  # no folder, or none that may be listed, or no name at all
+        return ""
+    return did_you_mean(path.name, filter(_is_events, beside))
+
+
+def _is_events(name: str) -> bool:
+    return Path(name.lower().removesuffix(".gz")).suffix in FORMS
+
+
+def of_form(name: str, by: "Reader", layout: Layout = BY_NAME) -> tuple[str, list[Path]]:
     """Return the form of files of events, and the files; refuse what an engine does not read."""
-    form, paths = matching(name)
-    if form not in by.file_forms:
-        forms = " and ".join(
-            one.title() if one == "parquet" else one.upper() for one in by.file_forms
-        )
-        raise SourceError(
-            f"{by.title} reads {forms} files here; leave out the engine to use DuckDB"
-        )
+    form, paths = matching(name, layout)
+    check_reads(form, by)
     return form, paths
 
 
-def database_in(name: str, engine: str | None) -> "tuple[Reader, Path] | None":
+def check_reads(form: str, by: "Reader") -> None:
+    """Refuse a form of files that an engine does not read."""
+    if form not in by.file_forms:
+        forms = [one.upper() if one in TEXT else one.title() for one in by.file_forms]
+        listed = " and ".join(filter(None, (", ".join(forms[:-1]), forms[-1])))
+        raise SourceError(
+            f"{by.title} reads {listed} files here; leave out the engine to use DuckDB"
+        )
+
+
+def database_in(
+    name: str, engine: str | None, layout: Layout = BY_NAME
+) -> "tuple[Reader, Path] | None":
     """Return the database file that a path names, and what reads it; None for files of events."""
-    kind, paths = matching(name)
+    kind, paths = matching(name, layout)
     if kind in FORMS.values():
         return None
     if len(paths) > 1:
@@ -128,8 +165,7 @@ def stored_schemas(
         for column in schema.names if columns is None else columns:
             if there[column.casefold()] > 1:
                 raise SourceError(
-                    f"the column {column!r} appears twice in {str(path)!r}, if upper and lower "
-                    "case are not told apart"
+                    f"the column {column!r} appears twice in {str(path)!r}, if case is ignored"
                 )
     return schemas
 
@@ -139,20 +175,21 @@ def lake_of(folder: Path) -> str | None:
     return next((form for form, mark in _LAKES if (folder / mark).is_dir()), None)
 
 
-def _kind(path: Path) -> str:
+def _kind(path: Path, said: str | None) -> str:
     kinds = _kinds()
-    kind = kinds.get(
+    kind = said or kinds.get(
         path.with_suffix("").suffix.lower() if is_gzipped(path) else path.suffix.lower()
     )
     if path.is_dir():
         if lake := lake_of(path):  # some of its files are not part of it any more
             raise SourceError(f"{str(path)!r} is a {lake.title()} table; --engine spark reads it")
         raise SourceError(f"{str(path)!r} is a folder; name its files, for instance with a glob")
-    if kind is None or (is_gzipped(path) and kind not in _TEXT):
+    if kind is None or (is_gzipped(path) and kind not in TEXT):
         known = ", ".join(sorted(kinds))
         raise SourceError(
-            f"cannot tell what {str(path)!r} is from its ending; known are: {known}, and .gz after "
-            "those of text files"
+            f"cannot tell what {str(path)!r} is from its ending; known endings: {known}, and "
+            "for text files also these with .gz. If it is one of these under another name, say "
+            "which with --input-format (input_format=)"
         )
     if not path.is_file():
         raise SourceError(
@@ -169,8 +206,9 @@ def _kind(path: Path) -> str:
     if engine is not None and kind in ("database", engine):
         return engine
     if not _looks_like(kind, head, gzipped=is_gzipped(path)):
+        says = "its ending says" if said is None else "the input format says"
         raise SourceError(
-            f"the file {str(path)!r} is not what its ending says ({kind}){_HINTS.get(kind, '')}"
+            f"the file {str(path)!r} is not what {says} ({kind}){_HINTS.get(kind, '')}"
         )
     return kind
 
@@ -194,13 +232,15 @@ def _begins_with(magic: tuple[int, bytes], head: bytes) -> bool:
 
 def _looks_like(kind: str, head: bytes, *, gzipped: bool) -> bool:
     if gzipped:
-        return head.startswith(_GZIP)
+        return head.startswith(GZIP)
     if kind == "parquet":
-        return _begins_with(_PARQUET, head)
-    if kind not in _TEXT:
+        return head.startswith(_PARQUET)
+    if kind == "arrow":
+        return head.startswith(_ARROW)
+    if kind not in TEXT:
         # Of an engine whose files have no mark, anything may be one.
         return kind != "database" and reader(kind).database_magic is None
-    if head.startswith(_GZIP) or _begins_with(_PARQUET, head) or database_of(head):
+    if head.startswith((GZIP, _PARQUET, *_ARROW)) or database_of(head):
         return False
     if kind == "json":
         return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"")

@@ -23,6 +23,7 @@ _DATA_FAULTS = {
     "Error",  # DuckDB's, for a Parquet file that does not hold what its footer says
     "IOException",
     "InvalidInputException",
+    "InvalidOperationError",  # Polars', of a cast that fails
     "InvalidTypeException",
     "OSError",
     "OutOfRangeException",

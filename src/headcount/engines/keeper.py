@@ -49,20 +49,23 @@ class KeptByDuckDB(Engine, ABC):
         Rows that differ here may be equal there, if DuckDB has no type that holds all that they
         hold. So it is DuckDB that says which are distinct; what is sent is only made fewer first.
         """
-        query = rows.distinct()
-        nothing = query.schema().to_pyarrow().empty_table()
+        sent = self.keep_rows(rows.distinct(), error_prefix)
+        kept = self.keeper.keep_distinct(sent, error_prefix)
+        self.keeper.drop(sent)
+        return kept
+
+    def keep_rows(self, rows: Expression, error_prefix: str) -> Expression:
+        """Send the rows of a query to DuckDB."""
+        nothing = rows.schema().to_pyarrow().empty_table()
         sent = self.keeper.upload(nothing, error_prefix)  # refused if DuckDB would cut a value
 
         def insert() -> None:
-            for batch in self.batches(query):
+            for batch in self.batches(rows):
                 self.keeper.insert(sent, batch)
 
         running(insert, error_prefix, self.expected)
         # With the types of the query, which name the zone of a timestamp too.
-        named = sent.op().copy(schema=query.schema()).to_expr()
-        kept = self.keeper.keep_distinct(named, error_prefix)
-        self.keeper.drop(sent)
-        return kept
+        return sent.op().copy(schema=rows.schema()).to_expr()
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Give a table to DuckDB."""

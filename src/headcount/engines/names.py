@@ -1,7 +1,9 @@
 """Names that were mistyped: columns and tables are named in errors anyway, data never is."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from headcount.engines.layout import likely_delimiter, shown_delimiter
 
 
 def did_you_mean(given: str, there: Iterable[str]) -> str:
@@ -9,3 +11,22 @@ def did_you_mean(given: str, there: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in there}
     close = difflib.get_close_matches(given.casefold(), folded, n=1)
     return f". Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def no_such_column(column: str, there: Sequence[str]) -> str:
+    """Return what an error says of a column that is not among those of the events."""
+    if there and there[0].lstrip().startswith(("{", "[{")):  # not names, but somebody's row
+        return (
+            f"there is no column {column!r}, and the first line looks like JSON lines, not like "
+            "the names of columns: --input-format json (input_format='json')"
+        )
+    delimiter = likely_delimiter(there[0]) if len(there) == 1 else None
+    if delimiter is not None:
+        typed = "tab" if delimiter == "\t" else delimiter
+        return (
+            f"there is no column {column!r}; the only one is called {there[0]!r}. If its fields "
+            f"are separated by {shown_delimiter(delimiter)}, say so: --delimiter '{typed}' "
+            f"(delimiter={typed!r})"
+        )
+    listed = ", ".join(map(repr, there))
+    return f"there is no column {column!r}; there are: {listed}{did_you_mean(column, there)}"

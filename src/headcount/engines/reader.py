@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from headcount.engines.base import Engine, Expression
 from headcount.engines.catalog import Catalog
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.session import Session
 from headcount.errors import MissingExtraError, SourceError
 
@@ -23,10 +24,13 @@ class Opened:
     Attributes:
         table: an Ibis table.
         engine: what runs it.
+        queried: whether it is the result of a query, in which one person's rows may have changed
+            what became of another's.
     """
 
     table: Expression
     engine: Engine
+    queried: bool = False
 
 
 class Database(Protocol):
@@ -69,6 +73,9 @@ class Reader:
     #: The forms of files of events that it reads (see `headcount.engines.files.FORMS`). With any,
     #: it can be chosen with ``engine=``.
     file_forms: ClassVar[Collection[str]] = ()
+    #: Whether `read_files` and `query_files` take a ``layout``: what is said of files beside their
+    #: name. Without it, an input format and a delimiter are refused.
+    takes_layout: ClassVar[bool] = False
     #: Whether it finds files itself: folders, and addresses that are not of this machine.
     finds_files: ClassVar[bool] = False
     #: Schemes of the URLs of its servers: the part before ``://``. Errors name the first.
@@ -105,6 +112,7 @@ class Reader:
         name: str,
         columns: Collection[str] | None,
         settings: Mapping[str, str],
+        layout: Layout = BY_NAME,
     ) -> Opened:
         """Open files of events.
 
@@ -113,10 +121,11 @@ class Reader:
             name: a path or a glob.
             columns: those that will be asked for: the others may be of any type.
             settings: of an engine that takes some.
+            layout: what was said about the files; given only to an engine that takes it.
         """
         raise self._does_not("read files")
 
-    def query_files(self, session: Session, name: str) -> Database:
+    def query_files(self, session: Session, name: str, layout: Layout = BY_NAME) -> Database:
         """Open files of events as a database with one table, which is called events."""
         raise self._does_not("run SQL on files")
 

@@ -25,7 +25,7 @@ _registered: dict[str, Reader] = {}
 def register(reader: Reader) -> None:
     """Add an engine for this process: for tests and notebooks. A package declares it instead."""
     if reader.name in names():
-        raise SettingsError(f"there is an engine {reader.name!r} already")
+        raise SettingsError(f"an engine {reader.name!r} is already registered")
     _registered[reader.name] = reader
 
 

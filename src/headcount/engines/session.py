@@ -30,8 +30,8 @@ def _check_addresses() -> None:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if resource.RLIM_INFINITY != most < _LEAST_ADDRESSES:
         raise EngineError(
-            "the memory of this process is limited to less than its libraries take; "
-            f"allow it {_LEAST_ADDRESSES / 2**30:g} GB and more (ulimit -v)"
+            "the memory of this process is limited to less than its libraries need; "
+            f"allow it at least {_LEAST_ADDRESSES / 2**30:g} GB (ulimit -v)"
         )
 
 
@@ -67,7 +67,12 @@ class Session:
     Use it as a context manager: the folder, which can hold raw data, is gone afterwards.
     """
 
-    def __init__(self, memory: str = DEFAULT_MEMORY, cancel: CancelToken | None = None) -> None:
+    def __init__(
+        self,
+        memory: str = DEFAULT_MEMORY,
+        cancel: CancelToken | None = None,
+        progress: Callable[[str], object] = lambda message: None,
+    ) -> None:
         size = re.fullmatch(r"(?ai)(\d+(?:\.\d+)?) ?([KMGT])(i?)B", str(memory))
         if size is None or not float(size[1]) > 0:
             raise SettingsError(f"memory must look like 3GB or 512MB, got {memory!r}")
@@ -78,6 +83,8 @@ class Session:
         )
         #: What ends it from another thread.
         self.cancel = cancel or CancelToken()
+        #: Is called with what is being done, which is shown: the same whatever the data is.
+        self.progress = progress
         #: A folder for temporary files.
         self.folder = Path()
         self._open = ExitStack()

@@ -35,7 +35,7 @@ def refuse_cuts(
         if asked and kind is not None and _cuts(field.type, kind):
             raise SourceError(
                 f"column {field.name!r} is stored as {field.type}, which {by} would cut to {kind}; "
-                "write it as that type, or as text, where the file or the table is made"
+                "store it as that type, or as text"
             )
 
 

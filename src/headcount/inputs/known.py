@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.files import as_path, named
+from headcount.engines.names import did_you_mean
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
@@ -70,13 +71,15 @@ def read_known_items(
     given: Any,  # noqa: ANN401 (whatever a user has)
     items: Sequence[str],
     source: Any,  # noqa: ANN401
+    period: str | None = None,
 ) -> KnownItems:
     """Read a public list of items.
 
     Args:
         given: a path, a table in memory, or values: of several columns, tuples.
-        items: the item columns.
+        items: the columns that the list has.
         source: where the events are; no list may come from there.
+        period: which of the columns has the first days of periods, if there are any.
 
     Raises:
         SourceError: it is no such list, or it is, or may be, made from the events.
@@ -85,14 +88,21 @@ def read_known_items(
         return given
     _refuse_own(given, source)
     if isinstance(given, str | PathLike):
-        table, typed = _from_file(str(given), items)
+        table, typed = _from_file(str(given), items, period)
     else:
-        table, typed = _from_memory(given, items), True
-    missing = [name for name in items if name not in table.column_names]
-    if missing:
-        raise SourceError(f"the list of items has no column {missing[0]!r}")
+        table, typed = _from_memory(given, items, _hint(period)), True
+    _check_there(items, table.column_names, period)
     table = _plain(table.select(list(items)))
     return KnownItems(_checked(table), typed)
+
+
+def _check_there(items: Sequence[str], there: Sequence[str], period: str | None) -> None:
+    missing = next((name for name in items if name not in there), None)
+    if missing is None:
+        return
+    listed = ", ".join(map(repr, there)) or "none"
+    hint = _hint(period) if missing == period else did_you_mean(missing, there)
+    raise SourceError(f"the list of items has no column {missing!r}; it has: {listed}{hint}")
 
 
 def _refuse_own(given: Any, source: Any) -> None:  # noqa: ANN401
@@ -133,23 +143,36 @@ def _buffers(table: Any) -> set[int]:  # noqa: ANN401
     return {buffer.address for buffer in found if buffer is not None and buffer.size}
 
 
-def _from_file(name: str, items: Sequence[str]) -> "tuple[pa.Table, bool]":
+def _hint(period: str | None) -> str:
+    if period is None:
+        return ""
+    return (
+        f". With periods, a list names the first day of each in the column {period!r}; or give the "
+        "range that they lie in: --between (between=)"
+    )
+
+
+def _from_file(name: str, items: Sequence[str], period: str | None) -> "tuple[pa.Table, bool]":
     path = as_path(name)
     ending = path.suffix.lower()
     if "://" in name or ending not in (".csv", ".parquet"):
         raise SourceError(_WHAT)
     if not os.path.isfile(path):  # noqa: PTH113 (False, not an error, for an impossible name)
         raise SourceError(f"there is no file {name!r} with a list of items")
+    read = _csv if ending == ".csv" else _parquet
     try:
-        return (_csv(path, items), False) if ending == ".csv" else (_parquet(path, items), True)
+        return read(path, items, period), ending != ".csv"
+    except SourceError:
+        raise
     except Exception:  # whatever the library says of a file that anybody may have made
         raise SourceError(
-            f"the list of items {name!r} cannot be read: it has the columns {list(items)!r}, in "
-            "CSV named in the first line, and no more than a million rows"
+            f"the list of items {name!r} cannot be read: it needs the columns "
+            f"{', '.join(map(repr, items))}, in CSV named in the first line, and has at most a "
+            f"million rows{_hint(period)}"
         ) from None
 
 
-def _csv(path: Path, items: Sequence[str]) -> "pa.Table":
+def _csv(path: Path, items: Sequence[str], period: str | None) -> "pa.Table":
     import pyarrow as pa
     from pyarrow import csv
 
@@ -160,19 +183,22 @@ def _csv(path: Path, items: Sequence[str]) -> "pa.Table":
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
+    with csv.open_csv(path) as file:
+        _check_there(items, file.schema.names, period)
     return csv.read_csv(path, convert_options=text)
 
 
-def _parquet(path: Path, items: Sequence[str]) -> "pa.Table":
+def _parquet(path: Path, items: Sequence[str], period: str | None) -> "pa.Table":
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
+        _check_there(items, file.schema_arrow.names, period)
         if file.metadata.num_rows > MOST_ITEMS:
             raise ValueError("too many rows")
         return file.read(columns=list(items))
 
 
-def _from_memory(given: Any, items: Sequence[str]) -> "pa.Table":  # noqa: ANN401
+def _from_memory(given: Any, items: Sequence[str], hint: str) -> "pa.Table":  # noqa: ANN401
     import pyarrow as pa
 
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
@@ -184,20 +210,21 @@ def _from_memory(given: Any, items: Sequence[str]) -> "pa.Table":  # noqa: ANN40
         if pandas is not None and isinstance(given, pandas.DataFrame):
             return pa.Table.from_pandas(given, preserve_index=False)
         if isinstance(given, list | tuple):
-            return _of_values(given, items)
+            return _of_values(given, items, hint)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise SourceError(
-            "the values of the list of items are not of one type in each column"
-        ) from None
+        raise SourceError("each column of the list of items must hold values of one type") from None
     raise SourceError(f"{_WHAT}, got {type(given).__name__}")
 
 
-def _of_values(values: Sequence[Any], items: Sequence[str]) -> "pa.Table":
+def _of_values(values: Sequence[Any], items: Sequence[str], hint: str) -> "pa.Table":
     import pyarrow as pa
 
     rows = [(value,) for value in values] if len(items) == 1 else list(values)
     if not all(isinstance(row, tuple | list) and len(row) == len(items) for row in rows):
-        raise SourceError(f"with several item columns, each item is a tuple of {len(items)} values")
+        raise SourceError(
+            f"with several item columns, each item is a tuple of {len(items)} values: "
+            f"{', '.join(map(repr, items))}{hint}"
+        )
     columns = zip(*rows, strict=True) if rows else ([] for _ in items)
     return pa.table(
         {name: pa.array(list(column)) for name, column in zip(items, columns, strict=True)}
@@ -230,13 +257,27 @@ def _checked(table: "pa.Table") -> "pa.Table":
         if column.null_count:
             raise SourceError(f"the list of items has an empty value in column {name!r}")
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
-            raise SourceError(f"the list of items has a value in column {name!r} that is no number")
+            raise SourceError(f"the list of items has NaN in column {name!r}")
+        if pa.types.is_temporal(column.type) and not _in_pythons_years(column):
+            raise SourceError(
+                f"the list of items has a time in column {name!r} before the year 1 or after 9999"
+            )
         if pa.types.is_nested(column.type):
-            raise SourceError(f"column {name!r} of the list of items holds no plain values")
+            raise SourceError(f"column {name!r} of the list of items holds lists or structs")
     keys = table.rename_columns([str(place) for place in range(table.num_columns)])
     if keys.group_by(keys.column_names).aggregate([]).num_rows < table.num_rows:
-        raise SourceError("an item stands twice in the list of items")
+        raise SourceError("an item appears twice in the list of items")
     return table
+
+
+def _in_pythons_years(times: "pa.ChunkedArray") -> bool:
+    import pyarrow.compute as pc
+
+    try:
+        pc.min_max(times).as_py()
+    except (OverflowError, ValueError):
+        return False
+    return True
 
 
 def _converted(

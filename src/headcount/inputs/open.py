@@ -10,15 +10,18 @@ from typing import Any, TypeAlias
 from headcount.engines import Engine, Reader, Session, file_engines, registry
 from headcount.engines.files import database_in, matching
 from headcount.engines.guard import opening, running
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.reader import Database
-from headcount.errors import SettingsError, SourceError
+from headcount.errors import HeadcountError, SettingsError, SourceError
 from headcount.inputs.lineage import unit_of_query
 from headcount.inputs.sql import single_select
+from headcount.inputs.stdin import STDIN, kept_stdin
 from headcount.inputs.unit import Unit
 from headcount.inputs.where import Where
 
 SourceName: TypeAlias = str | PathLike[str]
-#: A pandas or Polars data frame, a PyArrow table, a Spark data frame, or an Ibis table.
+#: A pandas or Polars data frame, a table, dataset or stream of PyArrow, a relation of DuckDB, a
+#: Spark data frame, or an Ibis table.
 TableLike: TypeAlias = Any
 
 # An engine says itself what is wrong. This is for one that does not: its exceptions may quote data.
@@ -38,6 +41,8 @@ class Events:
         unit: what the guarantee of a release from it is about.
         origin: what the user column is called in the table or view that it is a column of, if SQL
             gave it another name; None if it has no other, or is computed.
+        person: the column with the user, where the user column has a user within a period; None if
+            it has the user itself, or nobody asks for all of a user's periods together.
         repeatable: whether it has the same rows however often it is read: a stored table, a table
             in memory, files. A query may have others each time, as one with random() or LIMIT has.
     """
@@ -47,6 +52,7 @@ class Events:
     unit: Unit = Unit.USER
     origin: str | None = None
     repeatable: bool = False
+    person: str | None = None
 
     def counted_by(self, user: str) -> str | None:
         """Return the column that identifies the users who are counted, whatever the SQL calls it.
@@ -69,6 +75,7 @@ class Request:
             readable.
         user: the one of them that identifies the user.
         where: which rows to read; None for all.
+        layout: what was said about files beside their name.
     """
 
     table: str | None = None
@@ -78,6 +85,7 @@ class Request:
     columns: Sequence[str] | None = None
     user: str | None = None
     where: Where | None = None
+    layout: Layout = BY_NAME
 
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
@@ -97,19 +105,30 @@ class Request:
         return registry.reader(self.engine or DEFAULT_ENGINE)
 
 
-def check_named(source: SourceName | TableLike, request: Request) -> None:
-    """Refuse files that are not there, without reading more of them than their first bytes."""
-    if isinstance(source, str | PathLike):
-        name = str(source)
-        found_by_engine = request.file_reader.finds_files or request.spark_conf
-        if "://" not in name and not found_by_engine:
-            matching(name)
+def check_named(session: Session, source: SourceName | TableLike, request: Request) -> None:
+    """Refuse what is not there, without reading more of files than their first bytes.
+
+    stdin is kept, as it has to come to an end before it is known to be there.
+    """
+    if not isinstance(source, str | PathLike):
+        return
+    name = str(source)
+    if name == STDIN:
+        kept_stdin(session, request.layout)
+    elif _SCHEME.match(name):
+        _refuse_elsewhere(name, request)
+    elif not (request.file_reader.finds_files or request.spark_conf):
+        matching(name, request.layout)
+
+
+# Sources that are a plan, or a stream with one behind it.
+_PLANS = ("LazyFrame", "Dataset", "RecordBatchReader", "DuckDBPyRelation")
 
 
 def is_deferred(source: SourceName | TableLike) -> bool:
     """Whether a source in memory is a plan, which may be made to fail because of a single row."""
-    kind = type(source)
-    return kind.__name__ == "LazyFrame" or kind.__module__.startswith("pyspark.")
+    kinds = type(source).mro()
+    return any(kind.__name__ in _PLANS or kind.__module__.startswith("pyspark.") for kind in kinds)
 
 
 def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
@@ -128,7 +147,23 @@ def _filtered(events: Events, where: Where) -> Events:
 def _open(session: Session, source: SourceName | TableLike, request: Request) -> Events:
     if not isinstance(source, str | PathLike):
         return _open_object(session, source, request)
-    name = str(source)
+    if str(source) == STDIN:
+        return _open_stdin(session, request)
+    return _open_named(session, str(source), request)
+
+
+def _open_stdin(session: Session, request: Request) -> Events:
+    path = str(kept_stdin(session, request.layout))
+    try:
+        return _open_named(session, path, request)
+    except HeadcountError as error:  # it is called by its name, not by that of the copy
+        error.args = (
+            str(error).replace(f"the file {path!r}", "stdin").replace(repr(path), "stdin"),
+        )
+        raise
+
+
+def _open_named(session: Session, name: str, request: Request) -> Events:
     server = registry.for_url(name)
     if server is not None:
         if request.engine is not None:
@@ -141,21 +176,56 @@ def _open(session: Session, source: SourceName | TableLike, request: Request) ->
     files = request.file_reader
     if request.spark_conf and not files.takes_settings:
         raise SettingsError("Spark settings go with the engine spark or a spark:// master")
-    if not files.finds_files:
-        if re.match(r"\w[\w+.-]+://", name):  # not repeated: a password may stand in it
-            raise SourceError(
-                f"this kind of address is not known; known are {_listed(_schemes(), 'and')}"
-            )
-        if database := database_in(name, request.engine):
-            return _open_database(session, *database, request)
+    _refuse_elsewhere(name, request)
+    if not files.finds_files and (database := database_in(name, request.engine, request.layout)):
+        return _open_database(session, *database, request)
     if request.sql is not None:
         return _query_files(session, files, name, request)
     _refuse_table(request)
     files.require()
+    said = _said_to(files, request)
     opened = running(
-        lambda: files.read_files(session, name, request.columns, request.spark_conf), _ERROR_PREFIX
+        lambda: files.read_files(session, name, request.columns, request.spark_conf, **said),
+        _ERROR_PREFIX,
     )
     return Events(opened.table, opened.engine, repeatable=True)
+
+
+def _said_to(reader: Reader, request: Request) -> dict[str, Layout]:
+    """Return what an engine is told about files, if anything was said that it has to know."""
+    if not request.layout:
+        return {}
+    if not reader.takes_layout:
+        raise SettingsError(
+            f"{reader.title} knows files by their endings, and no delimiter: leave out the input "
+            "format and the delimiter, or the engine"
+        )
+    return {"layout": request.layout}
+
+
+_SCHEME = re.compile(r"(\w[\w+.-]+)://")
+_WEB = ("http", "https", "ftp", "ftps")
+_STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs")
+
+
+def _refuse_elsewhere(name: str, request: Request) -> None:
+    """Refuse an address that nothing here reads. It is not repeated: a password may stand in it."""
+    scheme = _SCHEME.match(name)
+    if scheme is None or registry.for_url(name) is not None:
+        return
+    if scheme[1] in _WEB:
+        raise SourceError(
+            f"files at {scheme[1]}:// addresses are not read. Download the file and name it, or "
+            "pipe it in: curl -L ADDRESS | headcount release - --input-format csv …"
+        )
+    if request.file_reader.finds_files:
+        return
+    if scheme[1] in _STORES:
+        raise SourceError(
+            f"DuckDB reads files of this machine here. For {scheme[1]}:// use --engine spark "
+            "(engine='spark'), copy the files here first, or give Python a pyarrow.dataset"
+        )
+    raise SourceError(f"this kind of address is not known; known are {_listed(_schemes(), 'and')}")
 
 
 def _query_files(session: Session, reader: Reader, name: str, request: Request) -> Events:
@@ -167,10 +237,19 @@ def _query_files(session: Session, reader: Reader, name: str, request: Request) 
             "a condition (--where, where=) instead"
         )
     select = single_select(request.sql or "", dialect)
+    said = _said_to(reader, request)
     return running(
-        lambda: _queried(reader.query_files(session, name), dialect, request, select),
+        lambda: _queried(reader.query_files(session, name, **said), dialect, request, select),
         _ERROR_PREFIX,
     )
+
+
+def _refuse_layout(request: Request) -> None:
+    """Refuse what is said about files beside a source that is none."""
+    if request.layout:
+        raise SettingsError(
+            "an input format and a delimiter go with files, or with stdin; this source is a table"
+        )
 
 
 def _refuse_table(request: Request) -> None:
@@ -186,6 +265,7 @@ def _refuse_table(request: Request) -> None:
 
 def _open_database(session: Session, reader: Reader, where: Path | str, request: Request) -> Events:
     """Open a table or query of a database file or a server."""
+    _refuse_layout(request)
     select = _checked(request.sql, reader)
     reader.require()
     return running(lambda: _read_database(session, reader, where, request, select), _ERROR_PREFIX)
@@ -222,6 +302,7 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
 
     if request.table is not None or request.sql is not None:
         raise SourceError("a table or SQL goes with a database; this source is already a table")
+    _refuse_layout(request)
     if isinstance(source, ibis.Table) and isinstance(source.op(), ops.InMemoryTable):
         # Ibis inferred types from values. The table that it was made of has types of its own.
         source = source.op().data.obj
@@ -234,12 +315,13 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
     reader = registry.for_object(source)
     if reader is None:
         raise SourceError(
-            "a source is a path, a pandas or Polars data frame, a PyArrow table or an Ibis table, "
-            f"got {type(source).__name__}"
+            "a source is a path, a pandas or Polars data frame, a PyArrow table or dataset, a "
+            f"DuckDB relation or an Ibis table, got {type(source).__name__}"
         )
     reader.require()
     opened = running(lambda: reader.read_object(session, source, request.columns), _ERROR_PREFIX)
-    return Events(opened.table, opened.engine, repeatable=True)
+    unit = Unit.QUERY if opened.queried else Unit.USER
+    return Events(opened.table, opened.engine, unit, repeatable=True)
 
 
 def _unit_of_ibis(source: Any, backend: Any) -> Unit:  # noqa: ANN401 (Ibis has no types)

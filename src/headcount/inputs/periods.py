@@ -5,11 +5,17 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
+from headcount.engines.names import no_such_column
 from headcount.errors import SettingsError, SourceError
+from headcount.inputs.calendar import DayRange, ensure_first_days, in_each, most_within
+from headcount.inputs.known import MOST_ITEMS
 from headcount.inputs.open import Events
 from headcount.inputs.unit import PROTECTED_PERIODS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: What ``by=`` accepts as a period. Weeks are those of ISO 8601, from Monday.
 Period = Literal["day", "week", "month", "year"]
@@ -25,6 +31,7 @@ _WITHIN = {
     "year": ("year",),
 }
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # No text of a date has it, whatever the engine and its settings.
 _BETWEEN = "|"
 
@@ -38,6 +45,7 @@ class Periods:
         column: the times.
         timezone: whose days are meant, if the times have a time zone themselves; UTC if not given.
         protect: ``"user"``, or a user's rows within one period: ``"user-week"``.
+        between: the only days whose rows count; None for all.
 
     Raises:
         SettingsError: they cannot be what is meant.
@@ -47,6 +55,7 @@ class Periods:
     column: str
     timezone: str | None = None
     protect: Protect = "user"
+    between: DayRange | None = None
 
     def __post_init__(self) -> None:
         if self.period not in get_args(Period):
@@ -59,8 +68,8 @@ class Periods:
         if within is not None and within not in _WITHIN[self.period]:
             raise SettingsError(
                 f"--protect {self.protect} does not go with --by {self.period}: a {self.period} "
-                f"may lie in more than one {within}, and who has rows in two of them would count "
-                f"twice. Counts by {_listed(_inner(within))} are of distinct users"
+                f"may lie in more than one {within}, and somebody with rows in two of them would "
+                f"count twice. Counts by {_listed(_inner(within))} are of distinct users"
             )
 
     @property
@@ -74,19 +83,50 @@ class Periods:
         zone = self.zone if has_zone(table, self.column) else None
         return {"period": self.period, "column": self.column, "timezone": zone}
 
+    def ensure_countable(self, items: int) -> None:
+        """Refuse more rows than can be counted, if so many items are listed."""
+        if self.between is None:
+            return
+        if items * self.between.first_days(self.period).size > MOST_ITEMS:
+            raise SettingsError(
+                f"there are more than {MOST_ITEMS:,} items in the periods of this range: name "
+                "fewer days, or longer periods"
+            )
+
+    def of_each(self, listed: "pa.Table | None") -> "tuple[pa.Table, int]":
+        """Return the rows that come out, and how many of them one user can have at most.
+
+        Args:
+            listed: a public list of items, with the first days of periods unless there is a range;
+                None if nothing but the periods of the range is counted.
+
+        Raises:
+            SourceError: a day of the list is not the first of its period.
+        """
+        if self.between is not None:
+            listed = in_each(listed, self.between.first_days(self.period), self.period)
+        elif listed is None:
+            raise ValueError("neither a list nor a range")
+        ensure_first_days(listed, self.period)
+        return listed, most_within(listed, self.period, self.protected_period)
+
     @property
     def zone(self) -> str:
         """Whose days are meant, if the times have a time zone."""
         return self.timezone or DEFAULT_TIMEZONE
 
 
-def periods_of(by: object, timezone: str | None, protect: str) -> Periods | None:
+def periods_of(
+    by: object, timezone: str | None, protect: str, between: object = None
+) -> Periods | None:
     """Return the periods that were asked for, None if none were."""
     if protect not in PROTECTED_PERIODS:
         raise SettingsError(f"what is protected is one of: {', '.join(get_args(Protect))}")
     if by is None:
         if timezone is not None:
             raise SettingsError("a time zone goes with periods: --by (by=)")
+        if between is not None:
+            raise SettingsError("a range of days goes with periods: --by (by=)")
         if protect != "user":
             raise SettingsError(
                 f"--protect {protect} needs periods that say what a {PROTECTED_PERIODS[protect]} "
@@ -96,32 +136,45 @@ def periods_of(by: object, timezone: str | None, protect: str) -> Periods | None
     if not isinstance(by, list | tuple) or len(by) != 2:
         raise SettingsError("periods are given by their length and a column: by=('week', 'when')")
     period, column = by
-    return Periods(period, column, timezone, protect)  # type: ignore[arg-type]
+    days = None if between is None else DayRange.of(between)
+    return Periods(period, column, timezone, protect, days)  # type: ignore[arg-type]
 
 
-def in_periods(events: Events, user: str, items: list[str], periods: Periods) -> Events:
+def in_periods(
+    events: Events, user: str, items: list[str], periods: Periods, *, with_person: bool = False
+) -> Events:
     """Return events with the first day of their period in a column of that name.
 
     If a person's rows within one period are what is protected, the user column is the pair of the
     user and that period from here on, and nothing that counts knows of anything else.
 
     Formal guarantee: a row's period and its pair are functions of that row alone. Two rows have the
-    same pair only if both their users and their protected periods are the same (`unit.md`).
+    same pair only if both their users and their protected periods are the same (`unit.md`). With
+    ``with_person`` a pair's user is kept as well, in the column that the result calls ``person``.
 
     Edge cases: a row without a time, or with one beyond the calendar, has no period, and is left
-    out as one with NULL for an item is.
+    out as one with NULL for an item is. So is one whose day is outside the range, if there is one.
     """
+    import ibis
+
     table, engine = events.table, events.engine
     check_times(table, periods)
     name = periods.period
     taken = [column.casefold() for column in table.columns]
     day = _unused("day of the event", taken)
     known = engine.with_day(table, periods.column, day, periods.zone)
+    if periods.between is not None:
+        first, last = map(ibis.literal, (periods.between.first, periods.between.last))
+        known = known.filter((known[day] >= first) & (known[day] <= last))
     columns: dict[str, Any] = {column: known[column] for column in (user, *items)}
     columns[name] = engine.first_day(known[day], name)
     if periods.protected_period is not None:
         protected = engine.first_day(known[day], periods.protected_period)
         columns[user] = protected.cast("string") + _BETWEEN + _user_text(known[user], user, periods)
+        if with_person:
+            person = _unused("person", [column.casefold() for column in columns])
+            columns[person] = known[user]
+            events = replace(events, person=person)
     return replace(events, table=known.select(**columns))
 
 
@@ -129,15 +182,13 @@ def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has
     """Refuse a column that holds no times, and a time zone for times that have none."""
     column = periods.column
     if column not in table.columns:
-        raise SourceError(
-            f"there is no column {column!r}; there are: {', '.join(map(repr, table.columns))}"
-        )
+        raise SourceError(no_such_column(column, table.columns))
     kind = table.schema()[column]
     if not kind.is_date() and not kind.is_timestamp():
         raise SourceError(
             f"column {column!r} holds {_kind(kind)}, and a {periods.period} needs dates or "
-            "timestamps; write it as one of these types where the file or the table is made. Text "
-            "in CSV and JSON is never taken for a time"
+            "timestamps; write it as one of these types where the file or the table is made"
+            f"{_in_sql(column) if kind.is_string() else ''}"
         )
     if periods.timezone is not None and not has_zone(table, column):
         raise SourceError(
@@ -161,6 +212,13 @@ def _user_text(column: Any, user: str, periods: Periods) -> Any:  # noqa: ANN401
             f"holds {_kind(kind)}. Give it as text"
         )
     return column.cast("string")
+
+
+def _in_sql(column: str) -> str:
+    """Say how text in a file becomes times: what is none becomes NULL, and never an error."""
+    name = column if _PLAIN_NAME.fullmatch(column) else '"' + column.replace('"', '""') + '"'
+    query = f"SELECT user_id, page, TRY_CAST({name} AS TIMESTAMP) AS {name} FROM events"  # noqa: S608 (shown, not run)
+    return f", or make it one with SQL, of files: --sql '{query}' (sql=), with the columns you need"
 
 
 def _kind(kind: Any) -> str:  # noqa: ANN401

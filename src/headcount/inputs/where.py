@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from headcount.engines.base import Expression
+from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
 
 _Node: TypeAlias = Any  # of sqlglot
@@ -86,10 +87,8 @@ class Where:
         """
         for column in self.columns:
             if column not in table.columns:
-                raise _refused(
-                    f"names a column {column!r} that is not there; there are: "
-                    f"{', '.join(map(repr, table.columns))}"
-                )
+                there = no_such_column(column, table.columns)
+                raise SourceError(f"the condition on rows cannot be used: {there}")
         try:
             condition = _Translation(table).of(_condition(self.text))
         except SourceError:

@@ -5,8 +5,8 @@ All answers are exact, in whole numbers of 64 bits, and the same as those of
 """
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from headcount.views.pair_arrays import Part
 from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
 from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
+
+_Result = TypeVar("_Result")
 
 # Whole numbers below this are exact as floats, and so are sums of them that stay below it.
 _EXACT = 2**53
@@ -138,14 +140,24 @@ class ArrayPopulation:
         def chosen(part: Part) -> Part:
             return part.where(*choose(part.items)).kept(self._shelf)
 
-        return [part for part in self._workers.each(chosen, self._all) if part.sizes.size]
+        return [part for part in self._each(chosen, self._all) if part.sizes.size]
+
+    def _each(self, do: Callable[[Part], _Result], parts: Sequence[Part]) -> Iterator[_Result]:
+        """Do something to each part, which is in memory no longer than that takes."""
+
+        def done(part: Part) -> _Result:
+            result = do(part)
+            part.let_go()
+            return result
+
+        return self._workers.each(done, parts)
 
     def _total(
         self, of: Callable[[Part], NDArray[np.int64]], parts: Sequence[Part], number: int
     ) -> list[int]:
         """Return the sum of a few numbers of each part."""
         total = np.zeros(number, dtype=np.int64)
-        for each in self._workers.each(of, parts):
+        for each in self._each(of, parts):
             total += each
         return total.tolist()
 
@@ -174,7 +186,8 @@ class ArrayPopulation:
             with lock:
                 np.add(total, sums, out=total, casting="unsafe")
 
-        self._workers.all(add, parts)
+        for _ in self._each(add, parts):
+            pass
         return total
 
 

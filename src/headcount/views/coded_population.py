@@ -39,7 +39,10 @@ class CodedPopulation(ArrayPopulation):
         session = engine.session
         workers = Workers(session.cancel)
         shelf = Shelf(session.folder, session.memory_bytes // _SHARE)
+        session.progress("numbering the items")
         with engine.coded_rows(rows, person, items, _ERROR_PREFIX) as coded:
+            # Once: into how many divisions users are dealt depends on how many there are.
+            session.progress("reading who has what")
             parts = running(lambda: gathered(coded, workers, shelf), _ERROR_PREFIX, engine.expected)
         if not events.repeatable:
             engine.drop(rows)

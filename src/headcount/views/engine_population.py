@@ -7,7 +7,7 @@ a small public table; what comes back is one number per item, or one number.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
 from headcount.inputs.open import Events
 from headcount.views.histogram import TopCounts, highest, unused_name
+from headcount.views.integers import as_number, root_of, whole
 from headcount.views.passes import Passes
 from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
 
@@ -54,14 +55,14 @@ class EnginePopulation:
     def sizes(self, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so many items that are not found yet, for each bound."""
         sizes = self._split.open_sizes
-        each = {f"bound{bound}": _as_number(sizes["items"] >= bound).sum() for bound in at_least}
+        each = {f"bound{bound}": as_number(sizes["items"] >= bound).sum() for bound in at_least}
         return self._numbers(sizes.aggregate(**each))
 
     def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
         sizes = self._split.open_sizes
         giving = sizes.filter(sizes["items"] <= max_items_per_user)
-        weight = self._root(self._passes.quotient(_whole(unit**2), giving["items"]))
+        weight = root_of(self._passes.quotient(whole(unit**2), giving["items"]))
         giving = giving.select("user_number", weight=weight)
         pairs = self._split.open_pairs.join(giving, "user_number")
         sums = pairs.group_by("item_number").agg(total=pairs["weight"].sum().cast("int64"))
@@ -101,7 +102,7 @@ class EnginePopulation:
         """How many users lose at least so much, for each bound."""
         lost = self._lost(costs, [weights])
         each = {
-            f"bound{bound}": _as_number(lost["lost0"] >= _whole(bound)).sum() for bound in at_least
+            f"bound{bound}": as_number(lost["lost0"] >= whole(bound)).sum() for bound in at_least
         }
         return self._numbers(lost.aggregate(**each))
 
@@ -112,7 +113,7 @@ class EnginePopulation:
         lost = self._lost(costs, features)
         sums = {}
         for number, m in enumerate(most):
-            clipped = ibis.greatest(ibis.least(lost[f"lost{number}"], _whole(m)), _whole(-m))
+            clipped = ibis.greatest(ibis.least(lost[f"lost{number}"], whole(m)), whole(-m))
             sums[f"sum{number}"] = clipped.sum().cast("int64")
         return self._numbers(lost.aggregate(**sums))
 
@@ -124,7 +125,7 @@ class EnginePopulation:
             spent=pairs["cost"].sum().cast("int64"),
             **{name: pairs[name].sum().cast("int64") for name in named},
         )
-        without = _whole(GRID) - self._share(each["spent"])
+        without = whole(GRID) - self._share(each["spent"])
         return each.select(
             **{f"lost{number}": without * each[name] for number, name in enumerate(named)}
         )
@@ -147,14 +148,8 @@ class EnginePopulation:
         import ibis
 
         return ibis.least(
-            self._root(self._passes.quotient(_whole(GRID**2 * RATION), spent)), _whole(GRID)
+            root_of(self._passes.quotient(whole(GRID**2 * RATION), spent)), whole(GRID)
         )
-
-    @staticmethod
-    def _root(number: Expression) -> Expression:
-        """Return the whole square root: a float's, and one less where that is too large."""
-        root = number.cast("float64").sqrt().floor().cast("int64")
-        return root - _as_number(root * root > number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +213,3 @@ class _Split:
     @property
     def _nothing_found(self) -> bool:
         return not any(round_.num_rows for round_ in self.rounds)
-
-
-def _whole(number: int) -> Any:  # noqa: ANN401 (Ibis has no types)
-    import ibis
-
-    return ibis.literal(number, type="int64")
-
-
-def _as_number(truth: Expression) -> Expression:
-    """Return 1 or 0; PostgreSQL has no cast to 64 bits for that."""
-    return truth.ifelse(_whole(1), _whole(0))

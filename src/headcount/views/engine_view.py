@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
+from headcount.views.amounts import EngineAmounts
 from headcount.views.bounded import bounded_counts
 from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
@@ -30,19 +31,25 @@ class EngineView:
         user: the column that identifies the user.
         items: the columns whose values are counted.
         known: a public list of items, if these and no others are counted.
+        most_known: how many items of the list one user can have, if that is less than all.
         one_snapshot: whether all answers are to be about one state of the data, which the engine
-            keeps; for whoever asks more than one of these questions.
+            keeps; for callers that ask more than one of these questions.
+        values: columns of numbers, if `amounts` are asked for; None if they are not.
+        max_rows: how many rows of a user and an item count in these.
     """
 
     events: Events
     user: str
     items: Sequence[str]
     known: "pa.Table | None" = None
+    most_known: int | None = None
     one_snapshot: bool = False
+    values: Sequence[str] | None = None
+    max_rows: int | None = None
 
     @cached_property
     def _kept(self) -> Passes:
-        return Passes(self.events, self.user, self.items)
+        return Passes(self.events, self.user, self.items, self.values)
 
     @property
     def _shared(self) -> Passes | None:
@@ -82,16 +89,21 @@ class EngineView:
             return CodedPopulation(*asked)
         return EnginePopulation(*asked, self._shared)
 
-    def known_pairs(self) -> tuple[KnownPopulation, int]:
+    def known_pairs(self) -> tuple[KnownPopulation, int, int]:
         """Return who has which items of the list, kept by the engine."""
         if self.known is None or not self.several_passes:
             raise SourceError(
                 "a list of items cannot be counted here: the engine cannot keep rows between "
-                "passes, or has no right to"
+                "passes, or may not"
             )
-        known = KnownPopulation(self.events, self.user, self.items, self.known)
-        return known, self.known.num_rows
+        known = KnownPopulation(self.events, self.user, self.items, self.known, self._shared)
+        items = self.known.num_rows
+        return known, items, items if self.most_known is None else self.most_known
 
     def everybody(self) -> EngineEverybody:
         """Return all users, of the same snapshot as everything else."""
         return EngineEverybody(self._kept)
+
+    def amounts(self) -> EngineAmounts:
+        """Return what each user has of each item, of the same snapshot as everything else."""
+        return EngineAmounts(self._kept, self.max_rows)

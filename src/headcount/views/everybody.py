@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 
 class EngineEverybody:
-    """All users who have an item, as `headcount.views.protocol.Everybody` asks about them."""
+    """All users who have an item, as `headcount.views.protocol.Everybody` asks about them.
+
+    Where a user's rows within one period are protected, users are counted all the same, in all
+    periods together: the rows of one period move each number by 0 or 1, too (further.md).
+    """
 
     def __init__(self, passes: Passes) -> None:
         self._passes = passes
@@ -33,6 +37,6 @@ class EngineEverybody:
         return self._distinct(passes.pairs.anti_join(listed, passes.items))
 
     def _distinct(self, pairs: Expression) -> int:
-        users = pairs.select(users=pairs[self._passes.user]).distinct()
+        users = pairs.select(users=pairs[self._passes.person]).distinct()
         counted = users.aggregate(number=users.count().cast("int64"))
         return int(self._passes.run(counted, 1)["number"].to_pylist()[0])

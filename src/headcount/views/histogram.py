@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import as_text, to_arrow, to_numpy
 from headcount.engines.base import Expression
-from headcount.engines.names import did_you_mean
+from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
@@ -55,10 +55,14 @@ class TopCounts:
         return self.items.take(to_arrow(positions))
 
 
-def check_names(user: str, items: Sequence[str]) -> None:
-    """Refuse names of columns that cannot be right, whatever the table has."""
+def require_items(items: Sequence[str]) -> None:
+    """Refuse no item columns at all."""
     if not items:
         raise SourceError("name at least one item column")
+
+
+def check_names(user: str, items: Sequence[str]) -> None:
+    """Refuse names of columns that cannot be right, whatever the table has."""
     if len(set(items)) < len(items):
         raise SourceError("an item column is named twice")
     if user in items:
@@ -69,15 +73,7 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
     """Refuse columns that are not there, clash, or hold values that are no plain ones."""
     check_names(user, items)
     schema = events.table.schema()
-    folded = Counter(name.casefold() for name in schema.names)
-    for column in (user, *items):
-        if column not in schema:
-            raise SourceError(
-                f"there is no column {column!r}; there are: {', '.join(map(repr, schema.names))}"
-                f"{did_you_mean(column, schema.names)}"
-            )
-        if folded[column.casefold()] > 1:
-            raise SourceError(f"two columns differ from {column!r} in upper and lower case only")
+    _check_there(events, (user, *items))
     for column in items:
         if column.casefold() in _RESERVED:
             raise SourceError(
@@ -91,6 +87,30 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
                 f"column {column!r} holds values other than text, numbers and times; convert it "
                 f"to text first. DuckDB does so with a file: {_cast_of_file(column)}"
             )
+
+
+def check_numbers(events: Events, columns: Sequence[str]) -> None:
+    """Refuse columns that are not there, or hold no numbers that can be added up."""
+    _check_there(events, columns)
+    for column in columns:
+        kind = events.table.schema()[column]
+        if not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
+            raise SourceError(
+                f"column {column!r} holds {str(kind).partition('(')[0]} values, and sums and means "
+                "are of numbers; make numbers of them first, for instance with SQL "
+                "(TRY_CAST(… AS DOUBLE) on files)"
+            )
+
+
+def _check_there(events: Events, columns: Sequence[str]) -> None:
+    """Refuse columns that are not there, or that differ from another only in case."""
+    schema = events.table.schema()
+    folded = Counter(name.casefold() for name in schema.names)
+    for column in columns:
+        if column not in schema:
+            raise SourceError(no_such_column(column, schema.names))
+        if folded[column.casefold()] > 1:
+            raise SourceError(f"two columns differ from {column!r} only in case")
 
 
 def _cast_of_file(column: str) -> str:
@@ -119,14 +139,19 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
 
 
 def exact_pairs(
-    events: Events, user: str, items: Sequence[str], key: Callable[[Expression], Expression]
+    events: Events,
+    user: str,
+    items: Sequence[str],
+    key: Callable[[Expression], Expression],
+    values: Mapping[str, str] | None = None,
 ) -> tuple[str, Expression]:
     """Return what the user column is called, and a row with it and the item for each event.
 
     Rows with NULLs are left out; repeated rows are not. ``key`` gives what stands for a user.
+    ``values`` says which columns of numbers are wanted too, under which names; those may be NULL.
     """
     person = unused_name("user", items)
-    return person, _exact_items(events, items, user, person, key)
+    return person, _exact_items(events, items, user, person, key, values)
 
 
 def _exact_items(
@@ -135,14 +160,17 @@ def _exact_items(
     other: str,
     name: str,
     made_of: Callable[[Expression], Expression],
+    values: Mapping[str, str] | None = None,
 ) -> Expression:
     """Return the items, and under a name what is made of another column; no rows with NULLs."""
     table, engine = events.table, events.engine
     kept = table.filter(
         table[other].notnull(), *(engine.has_value(table[column]) for column in items)
     )
-    exact = {column: engine.canonical_key(kept[column]) for column in items}
-    return kept.select(**exact, **{name: made_of(kept[other])})
+    also = [] if events.person is None else [events.person]
+    exact = {column: engine.canonical_key(kept[column]) for column in (*items, *also)}
+    numbers = {name: engine.as_float(kept[column]) for name, column in (values or {}).items()}
+    return kept.select(**exact, **{name: made_of(kept[other])}, **numbers)
 
 
 def top_of_histogram(

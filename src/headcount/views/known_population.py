@@ -24,10 +24,17 @@ class KnownPopulation(EnginePopulation):
     list do not exist: no row about them has any influence on an answer.
     """
 
-    def __init__(self, events: Events, user: str, items: Sequence[str], listed: "pa.Table") -> None:
+    def __init__(
+        self,
+        events: Events,
+        user: str,
+        items: Sequence[str],
+        listed: "pa.Table",
+        passes: Passes | None = None,
+    ) -> None:
         import ibis
 
-        self._passes = passes = Passes(events, user, items)
+        self._passes = passes = passes or Passes(events, user, items)
         self._listed = listed
         place = unused_name("place", [*items, passes.user])
         places = to_arrow(np.arange(listed.num_rows, dtype=np.int64))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.engines.codes import CodedRows, Division, bits_for
-from headcount.views.shelf import Shelf
+from headcount.views.shelf import Shelf, let_go
 from headcount.views.workers import Workers
 
 # Parts make the threads' work even and a sort fit the processor's cache; each costs a pass over all
@@ -44,6 +44,11 @@ class Part:
     def kept(self, shelf: Shelf) -> "Part":
         """Return the same on a shelf."""
         return Part(shelf.keep(self.items), shelf.keep(self.sizes))
+
+    def let_go(self) -> None:
+        """Take up no memory for what is in files, until it is looked at again."""
+        let_go(self.items)
+        let_go(self.sizes)
 
     def where(self, keep: NDArray[np.bool_], values: NDArray[Any]) -> "Part":
         """Return some of the pairs, with other items; users without any of them fall away."""

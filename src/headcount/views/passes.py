@@ -7,11 +7,12 @@ however the tables below change, and are dropped when the session ends, also aft
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from headcount.engines.base import Expression
 from headcount.inputs.open import Events
-from headcount.views.histogram import as_items, exact_pairs
+from headcount.views.histogram import as_items, exact_pairs, unused_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,15 +25,47 @@ class Passes:
         pairs: an Ibis table with the column ``user`` and the item columns. The ids are exact, not
             hashed: a collision would let one user change what another contributes.
         user: the name of its user column.
+        person: the name of the column that identifies people: the user column, or, where that has
+            a user within a period, one beside it, which follows from it.
         items: the names of its item columns.
+        rows: all rows, if they were asked for: the same columns, and columns of numbers.
+        values: what these are called in ``rows``, by their names in the events.
     """
 
-    def __init__(self, events: Events, user: str, items: Sequence[str]) -> None:
+    def __init__(
+        self,
+        events: Events,
+        user: str,
+        items: Sequence[str],
+        values: Sequence[str] | None = None,
+    ) -> None:
+        """Keep the pairs.
+
+        Args:
+            events: what they are of.
+            user: the column that identifies the user.
+            items: the columns that make an item.
+            values: columns of numbers, if all rows are to be kept with these; None for pairs only.
+        """
+        prefix = "the events cannot be read"
         self._events = events
         self._engine = events.engine
         self.items = list(items)
-        self.user, pairs = exact_pairs(events, user, items, events.engine.canonical_key)
-        self.pairs = self._engine.keep_distinct(pairs, "the events cannot be read")
+        also = [] if events.person is None else [events.person]
+        taken = [*self.items, *also, "user"]
+        self.values = {
+            column: unused_name(f"value{number}", taken)
+            for number, column in enumerate(values or ())
+        }
+        named = {name: column for column, name in self.values.items()}
+        key = events.engine.canonical_key
+        self.user, pairs = exact_pairs(events, user, items, key, named)
+        self.person = self.user if events.person is None else events.person
+        if values is None:
+            self.pairs = self._engine.keep_distinct(pairs, prefix)
+            return
+        self.rows = self._engine.keep_rows(pairs, prefix)
+        self.pairs = self.keep(self.rows.select(self.user, *also, *self.items).distinct())
 
     def public(self, rows: "pa.Table") -> Expression:
         """Put a small table that may be known to all beside the pairs, to join them with.
@@ -73,12 +106,20 @@ class Passes:
         each = self.pairs.group_by(columns).agg(**{count: ibis._.count().cast("int64")})
         return self.keep(each.mutate(**{number: self._engine.row_numbers()}))
 
+    def scattered(self, columns: Sequence[Expression]) -> Expression:
+        """Return a fixed pseudo-random value of some columns of a row; it can be ordered by."""
+        return reduce(self._engine.stable_hash, columns)
+
     def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
         """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
 
         Use this and not Ibis's own, which goes through floats on most engines.
         """
         return self._engine.whole_quotient(dividend, divisor)
+
+    def exact_sum(self, numbers: Expression) -> Expression:
+        """Return the sum of 64-bit integers, which may need more bits; it is no error."""
+        return self._engine.exact_sum(numbers)
 
     def run(self, query: Expression, most_rows: int | None = None) -> "pa.Table":
         """Run one pass and return its rows, at most so many if a number is given."""

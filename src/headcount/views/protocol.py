@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,20 @@ Integers = NDArray[np.int64]
 GRID = 2**10
 #: What a user's costs may add up to before the user counts for less than one.
 RATION = 2**40
+
+# Whole numbers in place of amounts; sums.md says why they are as large as this.
+#: The largest value that is expected of a row becomes this, and one row counts for this much.
+EXPECTED = 2**32
+#: No row counts for more than this, however large its value.
+LARGEST_VALUE = 2**40
+#: No user counts for more rows of an item than this, so that EXPECTED times them stays in 64 bits.
+MOST_ROWS = 2**29
+#: No amount of a user for an item is larger than this, once it is divided by the item's divisor.
+LARGEST_AMOUNT = 2**34
+#: No ration is larger than this: amounts of 2³³ users, more than there are people, fit in 64 bits.
+LARGEST_RATION = 2**30
+#: The unit of the factor that a user's amounts are scaled by, as a power of two.
+FACTOR_BITS = 16
 
 
 class Sensitivity:
@@ -46,6 +60,11 @@ class Sensitivity:
     def lost(most: Sequence[int]) -> int:
         """Of `lost`: each feature by its own bound."""
         return sum(each**2 for each in most)
+
+    @staticmethod
+    def scaled_sums(ration_squared: int) -> int:
+        """Of `Amounts.scaled_sums`: each user's amounts have at most this squared norm."""
+        return ration_squared
 
     @staticmethod
     def bounded_counts(max_items_per_user: int) -> int:
@@ -148,6 +167,95 @@ class Everybody(Protocol):
         """How many have an item that is none of those released, which are public."""
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """What is added up for each user and item.
+
+    Attributes:
+        kind: rows, rows with a value in a column, or the values themselves.
+        column: the column; None for rows.
+        bounds: what values are clipped to, if that was given.
+        centre: what is taken off each value.
+    """
+
+    kind: Literal["rows", "present", "sum"]
+    column: str | None = None
+    bounds: tuple[float, float] | None = None
+    centre: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """What it is, for people."""
+        if self.kind == "rows":
+            return "rows"
+        return f"{'values' if self.kind == 'sum' else 'rows with a value'} of {self.column}"
+
+
+@dataclass(frozen=True)
+class Ration:
+    """How large a user's amounts may be together: their l2 norm is at most 2^(shift + bits/2).
+
+    Attributes:
+        shift: norms are computed in units of 2^shift, rounded up, so that they fit in 64 bits.
+        bits: of the largest squared norm in these units.
+    """
+
+    shift: int
+    bits: int
+
+    @property
+    def squared(self) -> int:
+        """The largest squared norm that is left as it is."""
+        return 1 << (2 * self.shift + self.bits)
+
+    @staticmethod
+    def shift_for(items: int) -> int:
+        """Return the least shift with which the squared norm of so many items is below 2⁶³."""
+        shift = 0
+        while items * max(1, LARGEST_AMOUNT // 2**shift) ** 2 >= 2**63:
+            shift += 1
+        return shift
+
+
+class Amounts(Protocol):
+    """What each user has of each item: whole numbers, of one snapshot with everything else.
+
+    A value is finite, or it is none: NULL, NaN and infinities count for nothing.
+    """
+
+    def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """How many users have a value that is at least so far from 0, for each bound."""
+
+    def measure(
+        self,
+        quantities: Sequence[Quantity],
+        grids: Sequence[float],
+        released: Any,  # noqa: ANN401 (as the view has names)
+        divisors: Integers,
+    ) -> None:
+        """Fix, for each released item and each user who has it, whole numbers for some quantities.
+
+        Each value, clipped and with the centre taken off, becomes the nearest multiple of its grid,
+        a power of two, and at most LARGEST_VALUE of them; these are added exactly. A row counts for
+        EXPECTED. What comes out is divided by the item's divisor, to the nearest whole number, and
+        is at most LARGEST_AMOUNT.
+        """
+
+    def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
+        """How many users' amounts have at least so large a squared norm, for each bound.
+
+        It is of the quantity at a place of those measured, and the sum over the user's items of
+        ⌈|amount| / 2^shift⌉². Users who have a released item are counted.
+        """
+
+    def scaled_sums(self, place: int, ration: Ration) -> Integers:
+        """For each released item, the sum of its users' amounts, each user's scaled into a ration.
+
+        With C the squared norm of `norms`, and F = 2^FACTOR_BITS, a user's factor is a whole number
+        a ≤ F with a²·C ≤ F²·2^bits, and what counts of an amount is a·amount / F, rounded toward 0.
+        """
+
+
 class DataView(Protocol):
     """What a mechanism may have of the data. Which of these it asks for, it asks for once."""
 
@@ -175,8 +283,10 @@ class DataView(Protocol):
     def pairs(self) -> Pairs:
         """Return who has what, of one snapshot."""
 
-    def known_pairs(self) -> tuple[Pairs, int]:
-        """Return who has which items of a public list, all of them found, and how many there are.
+    def known_pairs(self) -> tuple[Pairs, int, int]:
+        """Return who has which items of a public list, all of them found.
+
+        And how many items there are, and how many of them one user can have at most.
 
         Rows about other items have no influence on any answer.
         """
@@ -187,3 +297,6 @@ class SnapshotView(DataView, Protocol):
 
     def everybody(self) -> Everybody:
         """Return all users."""
+
+    def amounts(self) -> Amounts:
+        """Return what each user has of each item."""

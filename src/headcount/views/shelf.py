@@ -1,6 +1,7 @@
 """Where arrays are kept: in memory, or beyond some size in files of a folder, mapped."""
 
 import itertools
+import mmap
 import threading
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,13 @@ class Shelf:
         path = self.file()
         path.write_bytes(array.data)
         return np.memmap(path, array.dtype, "r")
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Take what was read of a mapped file out of this process's memory, until it is read again.
+
+    Else all that was ever looked at counts as memory of the process, however many files it is in.
+    """
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+        mapped.madvise(mmap.MADV_DONTNEED)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.engines.base import Engine
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.reader import Database, Opened, Reader
 from headcount.engines.session import Session
 
@@ -15,7 +16,8 @@ class DuckDBReader(Reader):
     name = "duckdb"
     title = "DuckDB"
     ibis_backend = "duckdb"
-    file_forms = ("parquet", "csv", "tsv", "json")
+    file_forms = ("parquet", "arrow", "csv", "tsv", "json")
+    takes_layout = True
     database_suffixes = (".duckdb", ".ddb")
     database_magic = (8, b"DUCK")
     dialect = "duckdb"
@@ -23,8 +25,12 @@ class DuckDBReader(Reader):
         "pandas.DataFrame",
         "polars.DataFrame",
         "polars.LazyFrame",
+        "pyarrow.Dataset",
         "pyarrow.RecordBatch",
+        "pyarrow.RecordBatchReader",
         "pyarrow.Table",
+        "duckdb.DuckDBPyRelation",
+        "_duckdb.DuckDBPyRelation",  # as DuckDB 1.4 calls its package
     )
 
     def engine(self, backend: Any, session: Session) -> Engine:  # noqa: ANN401
@@ -46,24 +52,29 @@ class DuckDBReader(Reader):
         name: str,
         columns: Collection[str] | None,
         settings: Mapping[str, str],
+        layout: Layout = BY_NAME,
     ) -> Opened:
         """Open files of events."""
         from headcount.engines.duckdb.count import DuckDB, connect
         from headcount.engines.duckdb.text import read_files
         from headcount.engines.files import expected, of_form
 
-        form, paths = of_form(name, self)
+        form, paths = of_form(name, self, layout)
+        if form == "arrow":
+            from headcount.engines.duckdb.arrow import read_arrow_files
+
+            return self.read_object(session, read_arrow_files(session, paths, columns), columns)
         backend = connect(session)
-        table = read_files(backend, form, paths, columns)
-        engine = DuckDB(backend, session, compares_bytes=True, expected=expected(form))
+        table = read_files(backend, form, paths, columns, layout)
+        engine = DuckDB(backend, session, compares_bytes=True, expected=expected(form, layout))
         engine.files = paths
         return Opened(table, engine)
 
-    def query_files(self, session: Session, name: str) -> Database:
+    def query_files(self, session: Session, name: str, layout: Layout = BY_NAME) -> Database:
         """Open files of events as a database with one table, which is called events."""
         from headcount.engines.duckdb.database import EventsDatabase
 
-        opened = self.read_files(session, name, None, {})
+        opened = self.read_files(session, name, None, {}, layout)
         return EventsDatabase(opened.table, opened.engine)
 
     def open_database(
@@ -80,12 +91,13 @@ class DuckDBReader(Reader):
         source: Any,  # noqa: ANN401
         columns: Collection[str] | None,
     ) -> Opened:
-        """Open a data frame or an Arrow table."""
+        """Open a data frame, a table or a dataset of Arrow, or a relation of DuckDB."""
         from headcount.engines.duckdb.count import DuckDB
         from headcount.engines.duckdb.memory import read_memory
 
         table, backend = read_memory(session, source, columns)
-        return Opened(table, DuckDB(backend, session, compares_bytes=True))
+        queried = type(source).__name__ == "DuckDBPyRelation"
+        return Opened(table, DuckDB(backend, session, compares_bytes=True), queried)
 
 
 reader = DuckDBReader()

@@ -115,7 +115,7 @@ def _batches(engine: "DuckDB", keys: Expression, error_prefix: str) -> Iterator[
             engine.expected,
         )
 
-    reader = guarded(lambda: _reader(con.sql(select)))
+    reader = guarded(lambda: reader_of(con.sql(select)))
     while (batch := guarded(lambda: next(reader, None))) is not None:
         column = batch.column(0)
         if column.null_count:
@@ -124,7 +124,7 @@ def _batches(engine: "DuckDB", keys: Expression, error_prefix: str) -> Iterator[
         yield numbers
 
 
-def _reader(relation: Any) -> Any:  # noqa: ANN401
+def reader_of(relation: Any) -> Any:  # noqa: ANN401
     """Return what runs a query and leaves its rows there until they are asked for."""
     if hasattr(relation, "to_arrow_reader"):
         return relation.to_arrow_reader(_ROWS_AT_A_TIME)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
 from headcount.engines.codes import CodedRows
-from headcount.engines.duckdb.codes import coded_rows
+from headcount.engines.dialects import load_dialects_when_used
+from headcount.engines.duckdb.codes import coded_rows, reader_of
 from headcount.engines.duckdb.macros import macros
 from headcount.engines.guard import interruptibly, opening, running
 from headcount.engines.session import Session
@@ -21,6 +22,7 @@ def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 
     """Open DuckDB through Ibis, in memory or on a file, which is only read."""
     import ibis
 
+    load_dialects_when_used()
     backend = opening(
         lambda: ibis.duckdb.connect(
             ":memory:" if file is None else str(file),
@@ -95,6 +97,22 @@ def with_true_types(
         return table
     select = f"SELECT {', '.join(chosen)} FROM ({select})"  # noqa: S608 (names are quoted)
     return ops.SQLQueryResult(select, ibis.schema(types), backend).to_expr()
+
+
+def true_rows(relation: Any, columns: Sequence[str]) -> "pa.RecordBatchReader":  # noqa: ANN401
+    """Return the rows of a relation that a user made as a stream of values that are what they are.
+
+    Args:
+        relation: DuckDB's, of whatever connection.
+        columns: those that are wanted; all of them are there.
+    """
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    chosen = []
+    for name in columns:
+        quoted = '"' + name.replace('"', '""') + '"'
+        as_text = kinds[name] in _AS_TEXT or kinds[name] == _NO_TYPE
+        chosen.append(f"CAST({quoted} AS VARCHAR) AS {quoted}" if as_text else quoted)
+    return reader_of(relation.project(", ".join(chosen)))
 
 
 def _without_type(schema: "pa.Schema") -> set[str]:

@@ -1,23 +1,27 @@
-"""Tables in memory: pandas and Polars data frames, PyArrow tables.
+"""Tables in memory: data frames of pandas and Polars, what PyArrow has, and DuckDB's relations.
+
+A dataset, a stream or a relation is read here, once, into memory: all passes see the same rows.
 
 A column's type follows from its declared type alone. If it were inferred from the values, one
 person's value could change the schema of the result, or whether there is one at all.
 """
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import as_text
-from headcount.engines.duckdb.count import connect, with_true_types
-from headcount.engines.guard import opening
+from headcount.engines.duckdb.arrow import collected
+from headcount.engines.duckdb.count import connect, true_rows, with_true_types
+from headcount.engines.guard import opening, running
 from headcount.engines.session import Session
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NAME = "headcount_events"
+_NAME = "headcount_memory"
+_ERROR_PREFIX = "cannot read this table"
 
 
 def read_memory(
@@ -29,37 +33,65 @@ def read_memory(
 
     Only the columns that are asked for are looked at, if they are all there.
     """
-    table = opening(lambda: _plain_types(_as_arrow(source, columns)), "cannot read this table")
+    table = opening(lambda: _plain_types(_as_arrow(session, source, columns)), _ERROR_PREFIX)
     # All rows now, or an item that is no text would be found only where its count is high.
-    opening(lambda: table.validate(full=True), "cannot read this table")
+    opening(lambda: table.validate(full=True), _ERROR_PREFIX)
     backend = connect(session)
 
     def register() -> Any:  # noqa: ANN401 (Ibis has no types)
         backend.con.register(_NAME, table)
         return with_true_types(backend.table(_NAME), [table.schema])
 
-    return opening(register, "cannot read this table"), backend
+    return opening(register, _ERROR_PREFIX), backend
 
 
-def _as_arrow(source: Any, columns: Collection[str] | None) -> "pa.Table":  # noqa: ANN401
+def _as_arrow(
+    session: Session,
+    source: Any,  # noqa: ANN401
+    columns: Collection[str] | None,
+) -> "pa.Table":
     import pyarrow as pa
 
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
+    kind = type(source).__name__
+    if (stream := _stream_of(source, columns)) is not None:
+        # What a query says of a row that it fails at may quote it, also where it speaks of names.
+        source = running(lambda: collected(session, stream()), _ERROR_PREFIX)
     if isinstance(source, pa.Table):
         return source.select(_wanted(source.column_names, columns))
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(source, polars.DataFrame | polars.LazyFrame):
         frame = source.lazy()
-        frame = frame.select(_wanted(frame.collect_schema().names(), columns)).collect()
+        plan = frame.select(_wanted(frame.collect_schema().names(), columns))
+        # What a plan says of a row that it fails at may quote it, as a query may.
+        frame = running(plan.collect, _ERROR_PREFIX)
         return pa.table({column.name: _from_polars(column) for column in frame})
     if pandas is not None and isinstance(source, pandas.DataFrame):
         wanted = _wanted(list(source.columns), columns)
         return pa.table({str(name): _from_pandas(source[name]) for name in wanted})
     raise SourceError(
         "a source is a path, a pandas or Polars data frame, a PyArrow table or an Ibis table, "
-        f"got {type(source).__name__}"
+        f"got {kind}"
     )
+
+
+def _stream_of(
+    source: Any,  # noqa: ANN401
+    columns: Collection[str] | None,
+) -> "Callable[[], pa.RecordBatchReader] | None":
+    """Return what opens a stream of the rows of a plan; None for a table that is there already."""
+    import pyarrow as pa
+
+    if type(source).__name__ == "DuckDBPyRelation":
+        wanted = _wanted(source.columns, columns)
+        return lambda: true_rows(source, wanted)
+    if isinstance(source, pa.RecordBatchReader):
+        return lambda: source
+    if type(source).__module__ == "pyarrow._dataset":
+        wanted = _wanted(source.schema.names, columns)
+        return lambda: source.scanner(columns=wanted).to_reader()
+    return None
 
 
 def _wanted(there: list[Any], columns: Collection[str] | None) -> list[Any]:

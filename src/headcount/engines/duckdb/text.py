@@ -19,6 +19,7 @@ from typing import IO, Any
 from headcount.engines.duckdb.count import with_true_types
 from headcount.engines.files import is_gzipped, stored_schemas
 from headcount.engines.guard import opening
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.errors import SourceError
 
 _CSV = {
@@ -29,7 +30,6 @@ _CSV = {
     "nullstr": "",
     "allow_quoted_nulls": False,
 }
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read_files(
@@ -37,6 +37,7 @@ def read_files(
     kind: str,
     paths: Sequence[Path],
     columns: Collection[str] | None,
+    layout: Layout = BY_NAME,
 ) -> Any:  # noqa: ANN401
     """Return an Ibis table of the events in some files of one kind, read by DuckDB.
 
@@ -62,7 +63,7 @@ def read_files(
         return opening(
             lambda: read("read_json", columns=columns, format="newline_delimited"), error_prefix
         )
-    delimiter = _DELIMITERS[kind]
+    delimiter = layout.delimiter_of(kind)
     columns = opening(lambda: _csv_columns(paths, delimiter), error_prefix)
     return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), error_prefix)
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from headcount.engines.base import Engine
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.reader import Opened, Reader
 from headcount.engines.session import Session
 
@@ -16,6 +17,7 @@ class PolarsReader(Reader):
     package = "polars"
     ibis_backend = "polars"
     file_forms = ("parquet",)
+    takes_layout = True
 
     def engine(self, backend: Any, session: Session) -> Engine:  # noqa: ANN401
         """Return the engine."""
@@ -29,12 +31,13 @@ class PolarsReader(Reader):
         name: str,
         columns: Collection[str] | None,
         settings: Mapping[str, str],
+        layout: Layout = BY_NAME,
     ) -> Opened:
         """Open Parquet files."""
         from headcount.engines.files import of_form, stored_schemas
         from headcount.engines.polars.count import Polars, read_parquet
 
-        _, paths = of_form(name, self)
+        _, paths = of_form(name, self, layout)
         table = read_parquet(paths, stored_schemas(paths, columns), columns)
         return Opened(table, Polars(table.get_backend(), session, compares_bytes=True))
 

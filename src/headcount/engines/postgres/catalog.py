@@ -26,8 +26,8 @@ WHERE p.proname = ANY(%(names)s) AND n.nspname <> 'pg_catalog'
 #: What headcount calls by its name alone, or Ibis for it. Among functions of one name PostgreSQL
 #: takes the one whose types fit best, wherever in the search path it is.
 CALLED = (
-    *("concat_ws", "convert_to", "count", "div", "floor", "hashtextextended", "row_number"),
-    *("sqrt", "sum", "trim_scale"),
+    *("abs", "concat_ws", "convert_to", "count", "date_trunc", "div", "floor", "hashtextextended"),
+    *("max", "row_number", "sqrt", "sum", "timezone", "trim_scale"),
 )
 # What --table means by a name: as it is or as SQL would quote it, with a schema or without.
 _POSTGRES_STORED = """
@@ -61,9 +61,9 @@ class PostgresCatalog:
         """
         if self.redefines(CALLED):
             raise SourceError(
-                "the search path of the database has a function by the name of one of PostgreSQL's "
-                f"own, which may be called in its place ({', '.join(CALLED)}): put it into a "
-                "schema that is not in the search path, or give it another name"
+                "the search path of the database has a function with the name of one of "
+                f"PostgreSQL's own ({', '.join(CALLED)}), which may be called in its place: move "
+                "it to a schema that is not in the search path, or rename it"
             )
 
     def is_stored(self, table: str | None) -> bool:

@@ -72,6 +72,22 @@ class Postgres(Engine):
             return self.text_to_bytes(trim_scale(column).cast("string"))
         return super().canonical_key(column)
 
+    def as_float(self, column: Expression) -> Expression:
+        """Return a column of numbers as floats; what no float is near to is NULL, or 0.
+
+        A cast of such a numeric is an error, and NaN is more than any number.
+        """
+        import ibis
+
+        if not _is_text(column.type()):
+            return super().as_float(column)
+        column = column.cast("decimal")  # one declared with other digits could not be compared
+        huge = ibis.literal(Decimal(10) ** 307, type="decimal(308, 0)")
+        tiny = ibis.literal(Decimal(1).scaleb(-307), type="decimal(308, 307)")
+        fits = (column < huge) & (column > -huge)
+        shown = ibis.cases((column.abs() < tiny, 0.0), else_=column.cast("float64"))
+        return ibis.cases((fits, shown))
+
     def text_to_bytes(self, text: Expression) -> Expression:
         """Return text as its bytes in UTF-8."""
         import ibis

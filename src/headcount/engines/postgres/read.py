@@ -41,9 +41,9 @@ def _parsed(parse: Any) -> dict[str, Any]:  # noqa: ANN401
         return found
     except Exception:  # it quotes the URL, and so the password
         failure = SourceError(
-            "the URL of the PostgreSQL server cannot be understood; it looks like "
-            "postgres://user:password@host:5432/database?option=value, in which other signs "
-            "than letters and digits are written as %40 for @ and so on"
+            "the URL of the PostgreSQL server cannot be understood; it should look like "
+            "postgres://user:password@host:5432/database?option=value, with characters other "
+            "than letters and digits percent-encoded, such as %40 for @"
         )
     raise failure
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.engines.base import Engine
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.reader import Database, Opened, Reader
 from headcount.engines.session import Session
 
@@ -17,6 +18,7 @@ class SparkReader(Reader):
     package = "pyspark"
     ibis_backend = "pyspark"
     file_forms = ("parquet", "csv", "tsv", "json")
+    takes_layout = True
     finds_files = True
     url_schemes = ("spark",)
     objects = ("pyspark.DataFrame",)
@@ -40,6 +42,7 @@ class SparkReader(Reader):
         name: str,
         columns: Collection[str] | None,
         settings: Mapping[str, str],
+        layout: Layout = BY_NAME,
     ) -> Opened:
         """Open files, a folder or a lake table, on this machine or elsewhere."""
         from headcount.engines.files import expected
@@ -48,10 +51,10 @@ class SparkReader(Reader):
         from headcount.engines.spark.read import read_path
         from headcount.engines.spark.start import connect
 
-        form, paths = files_of(name)
+        form, paths = files_of(name, self, layout)
         backend = connect(session, None, settings)
-        table = read_path(session, backend, name, form, paths)
-        return Opened(table, Spark(backend, session, expected=expected(form)))
+        table = read_path(session, backend, name, form, paths, layout)
+        return Opened(table, Spark(backend, session, expected=expected(form, layout)))
 
     def open_database(
         self, session: Session, where: Path | str, settings: Mapping[str, str]

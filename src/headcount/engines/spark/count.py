@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.engines.base import Engine, Expression
 from headcount.engines.guard import interruptibly
 from headcount.engines.spark.failures import translated, undo
+from headcount.engines.spark.moments import with_time_zones
 from headcount.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ class Spark(Engine):
     """Spark. Since version 4 a column may have a collation, as in PostgreSQL."""
 
     compares_bytes = False
+
+    def typed(self, table: Expression) -> Expression:
+        """Return a table in which moments have a time zone."""
+        if not any(kind.is_timestamp() for kind in table.schema().types):
+            return table
+        prefix = "this Ibis table cannot be read"
+        spark = self.backend._session
+        frame = translated(lambda: spark.sql(self.compiled(table)), prefix)
+        return self._viewed(frame, prefix)
 
     def user_key(self, user: Expression) -> Expression:
         """Return Spark's own 64-bit hash of an id."""
@@ -67,6 +77,10 @@ class Spark(Engine):
             """Spark's own."""
 
         return xxhash64(left, right)
+
+    def exact_sum(self, numbers: Expression) -> Expression:
+        """Return the sum as a decimal: that of 64 bits ends in an error where it overflows."""
+        return numbers.cast("decimal(38, 0)").sum()
 
     def row_numbers(self) -> Expression:
         """Return Spark's own, which need not bring all rows to one place."""
@@ -138,7 +152,7 @@ class Spark(Engine):
 
         def view() -> Expression:
             frame.createTempView(name)
-            return self.backend.table(name)
+            return with_time_zones(self.backend.table(name), frame)
 
         return translated(view, error_prefix)
 

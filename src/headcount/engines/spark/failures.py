@@ -49,12 +49,12 @@ def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa
             failure = SourceError(f"{error_prefix}: {expected} ({condition})")
         elif condition == "DATA_SOURCE_NOT_FOUND":
             failure = SourceError(
-                f"{error_prefix}: Spark reads this form only with a package for it; name it with "
+                f"{error_prefix}: Spark needs a package to read this format; name it with "
                 "--spark-conf spark.jars.packages=…"
             )
         elif condition == "JAVA_GATEWAY_EXITED":
             failure = EngineError(
-                f"{error_prefix}: Java does not run it; Spark 4 needs Java 17 or 21"
+                f"{error_prefix}: this Java cannot run it; Spark 4 needs Java 17 or 21"
             )
         elif condition:
             failure = EngineError(f"{error_prefix}: Spark failed ({condition})")
@@ -70,9 +70,9 @@ _NO_TYPE = ("PARQUET_TYPE_", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
 def _refused(condition: str, error_prefix: str) -> HeadcountError:
     if condition.startswith(_NO_TYPE):
         return SourceError(
-            f"{error_prefix}: Spark has no type for one of its columns; leave the engine to "
-            "DuckDB, or write the file with timestamps in microseconds, and what else Spark does "
-            "not have as text"
+            f"{error_prefix}: Spark has no type for one of its columns; use DuckDB, or "
+            "write the file with timestamps in microseconds, and other types that Spark does not "
+            "have as text"
         )
     return SourceError(f"{error_prefix}: Spark refused it ({condition})")
 

@@ -3,21 +3,30 @@
 import re
 from pathlib import Path
 
-from headcount.engines.files import FORMS, as_path, lake_of, matching
+from headcount.engines.files import FORMS, as_path, check_reads, lake_of, matching
+from headcount.engines.layout import Layout
+from headcount.engines.reader import Reader
 from headcount.errors import SourceError
 
 
-def files_of(name: str) -> tuple[str, list[str]]:
+def files_of(name: str, by: Reader, layout: Layout) -> tuple[str, list[str]]:
     """Return the form of what a path names, and the addresses that Spark knows it by."""
-    if re.match(r"\w[\w+.-]*://", name):  # not of this machine; Spark knows globs too
-        return _form_by_name(name), [name]
     path = as_path(name)
-    if path.is_dir():
-        return lake_of(path) or "parquet", [_address(path)]
-    form, paths = matching(name)
-    if form not in FORMS.values():
-        raise SourceError("Spark reads files and folders here; DuckDB reads database files")
-    return form, [_address(path) for path in paths]
+    if re.match(r"\w[\w+.-]*://", name):  # not of this machine; Spark knows globs too
+        form, addresses = layout.form or _form_by_name(name), [name]
+    elif path.is_dir():
+        form, addresses = lake_of(path) or "parquet", [_address(path)]
+        if layout.form not in (None, form):
+            raise SourceError("a folder is read as Parquet here; name its files with a glob")
+    else:
+        form, paths = matching(name, layout)
+        addresses = [_address(path) for path in paths]
+        if form not in FORMS.values():
+            raise SourceError("Spark reads files and folders here; DuckDB reads database files")
+    if form in FORMS.values():
+        check_reads(form, by)
+    layout.check_form(form)
+    return form, addresses
 
 
 def _address(path: Path) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Never
 
+from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.session import Session
 from headcount.engines.spark.count import Spark
 from headcount.engines.spark.failures import quiet_until_end, translated, undo
+from headcount.engines.spark.moments import with_time_zones
 from headcount.engines.spark.start import connect, through_ibis
 from headcount.errors import SourceError
 
@@ -23,7 +25,6 @@ _CSV: dict[str, Any] = {
     "columnPruning": False,
     "unescapedQuoteHandling": "RAISE_ERROR",
 }
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read_frame(session: Session, frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
@@ -41,7 +42,7 @@ def as_table(session: Session, backend: Any, frame: Any) -> Any:  # noqa: ANN401
     name = ibis.util.gen_name("headcount")
     frame.createOrReplaceTempView(name)
     session.at_end(lambda: undo(lambda: frame.sparkSession.catalog.dropTempView(name)))
-    return backend.table(name)
+    return with_time_zones(backend.table(name), frame)
 
 
 def read_table(session: Session, backend: Any, name: str) -> Any:  # noqa: ANN401
@@ -92,13 +93,14 @@ def read_path(
     name: str,
     form: str,
     paths: Sequence[str],
+    layout: Layout = BY_NAME,
 ) -> Any:  # noqa: ANN401
     """Return files of one form, or a lake folder, as an Ibis table."""
     spark = backend._session
     readers = {
         "parquet": lambda: spark.read.parquet(*paths),
-        "csv": lambda: _read_csv(_checked(spark, paths), form, paths),
-        "tsv": lambda: _read_csv(_checked(spark, paths), form, paths),
+        "csv": lambda: _read_csv(_checked(spark, paths), layout.delimiter_of(form), paths),
+        "tsv": lambda: _read_csv(_checked(spark, paths), layout.delimiter_of(form), paths),
         "json": lambda: _read_json(_checked(spark, paths), paths),
         "delta": lambda: spark.read.format(form).load(paths[0]),
         "iceberg": lambda: spark.read.format(form).load(paths[0]),
@@ -118,12 +120,12 @@ def _checked(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
     return spark
 
 
-def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
+def _read_csv(spark: Any, delimiter: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
     """Read text with the columns of the first line, as inputs/text.py does."""
     import csv
 
     first = (_first_line(spark, paths) or "").removeprefix("\ufeff")
-    names = next(csv.reader([first], delimiter=_DELIMITERS[form]), [])
+    names = next(csv.reader([first], delimiter=delimiter), [])
     if not names:
         raise SourceError("a file does not begin with a line of column names")
     # A column without a name cannot be asked for, but it has to be called something.
@@ -132,7 +134,7 @@ def _read_csv(spark: Any, form: str, paths: Sequence[str]) -> Any:  # noqa: ANN4
         raise SourceError(
             "a column name appears twice in the first line (upper and lower case are the same here)"
         )
-    reader = spark.read.options(sep=_DELIMITERS[form], enforceSchema=len(paths) == 1, **_CSV)
+    reader = spark.read.options(sep=delimiter, enforceSchema=len(paths) == 1, **_CSV)
     return reader.csv(list(paths), schema=_all_text(names))
 
 

@@ -69,8 +69,8 @@ def _running(asked: Mapping[str, str]) -> Any:  # noqa: ANN401
     other = sorted(key for key, value in asked.items() if has.get(key) != value)
     if other:
         raise SettingsError(
-            f"a Spark session runs in this process already, with another {', '.join(other)}; "
-            "stop it, or leave the setting out"
+            "a Spark session is already running in this process, with a different "
+            f"{', '.join(other)}; stop it, or leave the setting out"
         )
     return spark
 

@@ -1,0 +1,33 @@
+"""Ibis with the SQL dialects that are asked for, and not with all twenty of them."""
+
+import importlib
+import importlib.util
+import sys
+
+_COMPILERS = "ibis.backends.sql.compilers"
+
+
+def load_dialects_when_used() -> None:
+    """Let Ibis load its compilers one by one.
+
+    Its package of compilers imports every one, which takes a fifth of a short command. Here the
+    package begins empty. Its modules come when they are asked for, and all that it is when anything
+    else is. If Ibis has no such package, or has loaded it, nothing changes.
+    """
+    if _COMPILERS in sys.modules:
+        return
+    spec = importlib.util.find_spec(_COMPILERS)
+    if spec is None or spec.loader is None:
+        return
+    package, loader = importlib.util.module_from_spec(spec), spec.loader
+
+    def load(name: str) -> object:
+        if importlib.util.find_spec(f"{_COMPILERS}.{name}") is not None:
+            return importlib.import_module(f"{_COMPILERS}.{name}")
+        del package.__dict__["__getattr__"]
+        loader.exec_module(package)
+        return getattr(package, name)
+
+    package.__dict__["__getattr__"] = load
+    sys.modules[_COMPILERS] = package
+    sys.modules[_COMPILERS.rpartition(".")[0]].__dict__["compilers"] = package

@@ -1,0 +1,72 @@
+"""What was said about files beside their name: what they are, and what separates their fields."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from headcount.errors import SettingsError
+
+#: The forms of files of events: what ``input_format=`` and ``--input-format`` accept.
+InputFormat = Literal["parquet", "arrow", "csv", "tsv", "json"]
+#: The ones that are text.
+TEXT = ("csv", "tsv", "json")
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+# What is hard to type: a tab, as people write one.
+_SPELLED = {"tab": "\t", "\\t": "\t"}
+# How an error shows it.
+_SHOWN = {"\t": "a tab"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What was said about files, where their names do not say it.
+
+    Attributes:
+        form: what they are, whatever their names end in; None if the endings say it.
+        delimiter: what separates the fields of a line of CSV; None for a comma, or a tab in TSV.
+    """
+
+    form: str | None = None
+    delimiter: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.form is not None and self.form not in get_args(InputFormat):
+            raise SettingsError(f"an input format is one of: {', '.join(get_args(InputFormat))}")
+        delimiter = self.delimiter
+        if delimiter is None:
+            return
+        delimiter = _SPELLED.get(delimiter, delimiter) if isinstance(delimiter, str) else ""
+        usable = len(delimiter) == 1 and delimiter.isascii() and not delimiter.isalnum()
+        if not usable or not (delimiter.isprintable() or delimiter == "\t") or delimiter in '"\\':
+            raise SettingsError(
+                "a delimiter is one character, such as ';' or '|', or the word tab; no letter, "
+                "digit, quote or backslash"
+            )
+        object.__setattr__(self, "delimiter", delimiter)
+
+    def __bool__(self) -> bool:
+        return self != BY_NAME
+
+    def delimiter_of(self, form: str) -> str:
+        """Return what separates the fields of a line of CSV or TSV."""
+        return self.delimiter or _DELIMITERS[form]
+
+    def check_form(self, form: str) -> None:
+        """Refuse a delimiter for files that have none."""
+        if self.delimiter is not None and form not in _DELIMITERS:
+            raise SettingsError("a delimiter goes with CSV files (--delimiter, delimiter=)")
+
+
+#: Nothing was said: what files are follows from their endings.
+BY_NAME = Layout()
+
+
+def shown_delimiter(delimiter: str) -> str:
+    """Return how a sentence shows a delimiter."""
+    return _SHOWN.get(delimiter, repr(delimiter))
+
+
+def likely_delimiter(header: str) -> str | None:
+    """Return what seems to separate the names in a line that was taken for one name, if any."""
+    times, delimiter = max((header.count(one), one) for one in ";\t|,")
+    return delimiter if times else None

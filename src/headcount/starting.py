@@ -1,0 +1,24 @@
+"""What happens if somebody interrupts the command while its modules are still being imported.
+
+That takes most of a second, in which `headcount.cli` cannot yet answer a signal.
+"""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """End the command as a later Ctrl-C does, and leave other programs that import it alone."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        # Python calls it -m as long as it looks for the module that it is to run.
+        if Path(sys.argv[0]).stem not in ("headcount", "-m"):
+            raise
+        if sys.stderr is not None:  # closed before the start
+            sys.stderr.write("headcount: interrupted\n")
+        raise SystemExit(128 + signal.SIGINT) from None

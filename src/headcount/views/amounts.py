@@ -1,0 +1,223 @@
+"""What each user has of each item, in whole numbers, on the engine that keeps the rows (sums.md).
+
+All of it is exact: a value becomes a whole number row by row, and from there on nothing but whole
+numbers of 64 bits is added, divided and compared. So no user's amount depends on the order in which
+an engine works, and with that on anybody else's rows.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.arrays import to_arrow, to_numpy
+from headcount.engines.base import Expression
+from headcount.views.histogram import unused_name
+from headcount.views.integers import as_number, root_of, whole
+from headcount.views.passes import Passes
+from headcount.views.protocol import (
+    EXPECTED,
+    FACTOR_BITS,
+    LARGEST_AMOUNT,
+    LARGEST_VALUE,
+    MOST_ROWS,
+    Integers,
+    Quantity,
+    Ration,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Floats beyond this are infinite, and NaN is more than any number on the engines that keep rows.
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
+# Twice this, and a divisor, stay below 2⁶³.
+_LARGEST_SUM = 2**61
+# Of a squared norm: above it factors lose digits, below it none.
+_EXACT_BITS = 62 - 2 * FACTOR_BITS
+
+
+class EngineAmounts:
+    """Amounts as `headcount.views.protocol.Amounts` asks about them."""
+
+    def __init__(self, passes: Passes, max_rows: int | None = None) -> None:
+        """Take the rows that were kept.
+
+        Args:
+            passes: which keep all rows, not only pairs.
+            max_rows: how many rows of a user and an item count; None for all. Which these are is a
+                fixed function of the user's own rows, pseudo-random so that no value is favoured.
+        """
+        self._passes = passes
+        self._rows = passes.rows
+        self._max_rows = max_rows
+        self._items = 0
+        if max_rows is not None and passes.values:
+            self._rows = self._limited(max_rows)
+
+    def _limited(self, max_rows: int) -> Expression:
+        import ibis
+
+        passes, rows = self._passes, self._rows
+        values = list(passes.values.values())
+        taken = [*passes.items, passes.user, *values]
+        scattered, place = unused_name("scattered", taken), unused_name("place", taken)
+        columns = [rows[name] for name in (passes.user, *values)]
+        rows = rows.mutate(**{scattered: passes.scattered(columns)})
+        # Rows that tie are equal in all that counts.
+        window = ibis.window(group_by=[passes.user, *passes.items], order_by=[scattered, *values])
+        rows = rows.mutate(**{place: ibis.row_number().over(window)})
+        kept = rows.filter(rows[place] < max_rows)
+        return passes.keep(kept.select(passes.user, *passes.items, *values))
+
+    def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """How many users have a value that is at least so far from 0, for each bound."""
+        value = self._value(quantity)
+        rows = self._rows.filter(_is_finite(value))
+        # The largest of some floats is the same in any order; their sum would not be.
+        largest = rows.group_by(self._passes.user).agg(largest=value.abs().max())
+        each = {
+            f"bound{number}": as_number(largest["largest"] >= _float(bound)).sum()
+            for number, bound in enumerate(at_least)
+        }
+        return self._numbers(largest.aggregate(**each))
+
+    def measure(
+        self,
+        quantities: Sequence[Quantity],
+        grids: Sequence[float],
+        released: "pa.Table",
+        divisors: Integers,
+    ) -> None:
+        """Fix, for each released item and each user who has it, whole numbers for quantities."""
+        passes = self._passes
+        self._items = released.num_rows
+        names = [f"amount{number}" for number in range(len(quantities))]
+        sums = {
+            unused_name(name, [*passes.items, passes.user]): self._added(quantity, grid)
+            for name, quantity, grid in zip(names, quantities, grids, strict=True)
+        }
+        each = self._rows.group_by([passes.user, *passes.items]).agg(**sums)
+        taken = [*each.columns]
+        place, divisor = unused_name("place", taken), unused_name("divisor", taken)
+        listed = released.select(passes.items)
+        listed = listed.append_column(place, to_arrow(np.arange(self._items, dtype=np.int64)))
+        listed = listed.append_column(divisor, to_arrow(divisors))
+        joined = each.join(passes.public(listed), passes.items)
+        amounts = {
+            name: self._divided(joined[column], joined[divisor])
+            for name, column in zip(names, sums, strict=True)
+        }
+        chosen = joined.select(person=joined[passes.user], place=joined[place], **amounts)
+        self._amounts = passes.keep(chosen)
+
+    def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
+        """How many users' amounts have at least so large a squared norm, for each bound."""
+        norms = self._norms(place, shift)
+        each = {
+            f"bound{number}": as_number(norms["squared"] >= whole(bound)).sum()
+            for number, bound in enumerate(at_least)
+        }
+        return self._numbers(norms.aggregate(**each))
+
+    def scaled_sums(self, place: int, ration: Ration) -> Integers:
+        """For each released item, the sum of its users' amounts, scaled into a ration."""
+        norms = self._norms(place, ration.shift)
+        factors = norms.select("person", factor=self._factor(norms["squared"], ration.bits))
+        joined = self._amounts.join(factors, "person")
+        amount = joined[f"amount{place}"]
+        scaled = self._passes.quotient(amount.abs() * joined["factor"], whole(2**FACTOR_BITS))
+        signed = joined.select("place", scaled=_with_sign_of(amount, scaled))
+        sums = signed.group_by("place").agg(total=signed["scaled"].sum().cast("int64"))
+        answer = self._passes.run(sums)
+        result = np.zeros(self._items, dtype=np.int64)
+        result[to_numpy(answer["place"])] = to_numpy(answer["total"])
+        return result
+
+    def _value(self, quantity: Quantity) -> Expression:
+        return self._rows[self._passes.values[quantity.column or ""]]
+
+    def _added(self, quantity: Quantity, grid: float) -> Expression:
+        """Return what is added up over the rows of a user and an item, as a whole number."""
+        import ibis
+
+        if quantity.kind == "sum":
+            total = self._passes.exact_sum(_on_grid(self._value(quantity), quantity, grid))
+            # Compared before it is cast: it may need more than 64 bits.
+            return ibis.greatest(ibis.least(total, whole(_LARGEST_SUM)), whole(-_LARGEST_SUM)).cast(
+                "int64"
+            )
+        if quantity.kind == "rows":
+            rows = ibis._.count()
+        else:
+            rows = as_number(_is_finite(self._value(quantity))).sum()
+        most = MOST_ROWS if self._max_rows is None else min(MOST_ROWS, self._max_rows)
+        return ibis.least(rows.cast("int64"), whole(most)) * whole(EXPECTED)
+
+    def _divided(self, amount: Expression, divisor: Expression) -> Expression:
+        """Return the nearest whole number to a quotient, halves away from 0."""
+        import ibis
+
+        nearest = self._passes.quotient(whole(2) * amount.abs() + divisor, whole(2) * divisor)
+        return _with_sign_of(amount, ibis.least(nearest, whole(LARGEST_AMOUNT)))
+
+    def _norms(self, place: int, shift: int) -> Expression:
+        """Return the squared norm of each user's amounts, in units rounded up."""
+        amount = self._amounts[f"amount{place}"].abs()
+        part = self._rounded_up(amount, shift)
+        parts = self._amounts.select("person", square=part * part)
+        return parts.group_by("person").agg(squared=parts["square"].sum().cast("int64"))
+
+    def _factor(self, squared: Expression, bits: int) -> Expression:
+        """Return a whole a ≤ F with a²·squared ≤ F²·2^bits, F = 2^FACTOR_BITS."""
+        import ibis
+
+        exact = min(bits, _EXACT_BITS)
+        at_least_one = ibis.greatest(self._rounded_up(squared, bits - exact), whole(1))
+        most = self._passes.quotient(whole(2 ** (2 * FACTOR_BITS + exact)), at_least_one)
+        return ibis.least(root_of(most), whole(2**FACTOR_BITS))
+
+    def _rounded_up(self, number: Expression, shift: int) -> Expression:
+        """Return ⌈number / 2^shift⌉ of a number that is not negative."""
+        unit = 2**shift
+        return self._passes.quotient(number + whole(unit - 1), whole(unit))
+
+    def _numbers(self, row: Expression) -> list[int]:
+        """Return the numbers of a table of one row; where nobody is, there are NULLs."""
+        return [int(number or 0) for number in self._passes.run(row, 1).to_pylist()[0].values()]
+
+
+def _float(number: float) -> Expression:
+    import ibis
+
+    return ibis.literal(number, type="float64")
+
+
+def _is_finite(value: Expression) -> Expression:
+    """Return whether a value is a number: NULL, NaN and infinities are none."""
+    largest = _float(_LARGEST_FLOAT)
+    return value.notnull() & (value <= largest) & (value >= _float(-_LARGEST_FLOAT))
+
+
+def _on_grid(value: Expression, quantity: Quantity, grid: float) -> Expression:
+    """Return a value as the nearest multiple of a grid, LARGEST_VALUE of them at most.
+
+    What is small or large is told apart before it is multiplied, which cannot overflow then, nor
+    underflow: PostgreSQL makes errors of both.
+    """
+    import ibis
+
+    known = value
+    if quantity.bounds is not None:
+        low, high = map(_float, quantity.bounds)
+        value = ibis.greatest(ibis.least(value, high), low)
+    if quantity.centre:
+        value = value - _float(quantity.centre)
+    size = ibis.least(value.abs(), _float(LARGEST_VALUE * grid))
+    steps = (size * _float(1 / grid) + _float(0.5)).floor().cast("int64")
+    counts = _is_finite(known) & (value.abs() >= _float(grid / 2))
+    return ibis.cases((counts, _with_sign_of(value, steps)), else_=whole(0))
+
+
+def _with_sign_of(number: Expression, size: Expression) -> Expression:
+    return (number < 0).ifelse(whole(0) - size, size)
