@@ -8,6 +8,7 @@ from typing import TypeAlias
 from headcount.cautions import Caution
 from headcount.engines import DEFAULT_MEMORY, CancelToken, Session
 from headcount.errors import EngineError, LedgerError, SettingsError
+from headcount.histogram_question import HistogramQuestion
 from headcount.inputs import Request, check_named, is_deferred, open_source
 from headcount.inputs.periods import in_periods
 from headcount.inputs.unit import Unit
@@ -15,12 +16,23 @@ from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger, utc_now
 from headcount.privacy.mechanisms import Progress
 from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
-from headcount.question import HistogramQuestion, Question, column_names
+from headcount.question import Question, column_names
 from headcount.results.guarantee import Guarantee
-from headcount.results.provenance import ALWAYS_PUBLIC, Provenance
+from headcount.results.provenance import (
+    ALWAYS_PUBLIC,
+    LIST_OF_ITEMS,
+    RANGE_OF_DAYS,
+    Provenance,
+)
 from headcount.results.release import Release, build_release
 from headcount.views.engine_view import EngineView
-from headcount.views.histogram import check_columns, table_of, top_of_histogram
+from headcount.views.histogram import (
+    check_columns,
+    check_numbers,
+    require_items,
+    table_of,
+    top_of_histogram,
+)
 
 #: A ledger, the path of one, or its ``postgres://…`` URL.
 LedgerName: TypeAlias = Ledger | str | PathLike[str]
@@ -51,7 +63,7 @@ def ask(
         raise TypeError("question must be a headcount.Question")
     if question.data_version is not None and ledger is None:
         raise SettingsError(
-            "a version of the data goes with a ledger, which knows what was asked before"
+            "a version of the data needs a ledger, which knows what was asked before"
         )
     entropy, today = _entropy(unsafe_seed), utc_now()
     question = question.with_list_read()  # which is public; the ledger knows its contents
@@ -64,12 +76,13 @@ def ask(
         ledger=ledger is not None, private=entropy.private,
     )  # fmt: skip
     caution.warn()  # outside of the session, which keeps warnings silent
-    chosen, user, items = question.mechanism, question.user, question.items
+    chosen, further = question.mechanism, question.further
+    user, items, periods = question.user, question.items, question.periods
     cancel = _token(cancel)
     progress = _checking(cancel, progress)
-    with cancel.translating(), Session(memory, cancel) as session:
+    with cancel.translating(), Session(memory, cancel, progress) as session:
         # All that can fail without data fails before anything is reserved.
-        check_named(question.source, question.request)
+        check_named(session, question.source, question.request)
         _try_out(entropy)
         charge.reserve(None if question.sql is not None else user)
         deferred = is_deferred(question.source)
@@ -77,11 +90,14 @@ def ask(
             progress("opening the source")
             events = open_source(session, question.source, question.request)
             check_columns(events, user, items)
-            periods = question.periods
+            values = question.values
+            check_numbers(events, values or ())
             stated: dict[str, dict[str, str | None]] = {}
+            public_days = {} if question.between is None else {"between": list(question.between)}
             if periods is not None:
                 stated = {"by": periods.described(events.table)}
-                events = in_periods(events, user, items, periods)
+                read = [*items, *(values or ())]
+                events = in_periods(events, user, read, periods, with_person=bool(further.totals))
             charge.ensure_counted_by(events.counted_by(user), stated.get("by"))
             guarantee = Guarantee.of(
                 question.budget,
@@ -89,17 +105,26 @@ def ask(
                 private=entropy.private,
                 unit=events.unit,
                 within=None if periods is None else periods.protected_period,
-                settings=stated,
+                settings={**stated, **public_days},
                 provenance=provenance(
                     charge,
                     today,
-                    *(() if question.known_items is None else ("the list of items",)),
+                    *(() if question.known_items is None else (LIST_OF_ITEMS,)),
+                    *(() if question.between is None else (RANGE_OF_DAYS,)),
                     private=entropy.private,
                 ),
             )
-            known, further = question.known_items, question.further
-            listed = None if known is None else known.with_types_of(events.table.schema())
-            view = EngineView(events, user, question.counted, listed, one_snapshot=bool(further))
+            listed, most = question.listed(events.table.schema())
+            view = EngineView(
+                events,
+                user,
+                question.counted,
+                listed,
+                most,
+                one_snapshot=bool(further),
+                values=values,
+                max_rows=question.max_rows_per_user_item,
+            )
         chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
         chosen_rows = chosen_rows or question.where is not None
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
@@ -158,6 +183,7 @@ def ask_of_histogram(
             if item is None:
                 item = [column for column in histogram.table.columns if column != count]
             items = list(column_names(item))
+            require_items(items)
             check_columns(histogram, count, items)
         # Whoever asks has chosen the rows and the columns, and what is no histogram is an error.
         with charge.while_reading(chosen_rows=True), cancel.translating():

@@ -8,29 +8,38 @@ much memory.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from os import PathLike, fspath
-from typing import Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, get_args
 
+from headcount.engines.layout import InputFormat, Layout
 from headcount.errors import BudgetError, SettingsError, SourceError
 from headcount.inputs import Request, SourceName, TableLike
+from headcount.inputs.calendar import DayRange
 from headcount.inputs.known import KnownItems, read_known_items
 from headcount.inputs.periods import Period, Periods, Protect, periods_of
 from headcount.inputs.where import parsed
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, Known, Mechanism, Options, mechanism
-from headcount.privacy.mechanisms.further import Further, Totals
-from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
+from headcount.privacy.mechanisms.further import Aggregates, Further, Totals
 from headcount.results.canonical import strict_json
 from headcount.results.rows import RowLimits
-from headcount.views.histogram import check_names
+from headcount.views.histogram import NOISY_COLUMNS, RESULT_COLUMNS, check_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: The form of a question that is written today.
 FORMAT = "headcount-question-1"
 
 #: What ``method=`` accepts, apart from mechanisms that were registered from outside.
 Method = Literal["auto", "pcr", "pcr-paper", "pcr-noise-reduction", "rationed", "threshold"]
+#: What ``between=`` accepts as a day: a date, or text such as ``"2026-03-31"``.
+Day: TypeAlias = str | date
 #: What ``columns=`` accepts.
 Columns = Literal["standard", "all"]
+#: What ``count=`` accepts: what is counted beside users.
+Count = Literal["rows"]
 DEFAULT_METHOD = cast("Method", DEFAULT)
 
 
@@ -47,8 +56,8 @@ class Question:
 
     source: SourceName | TableLike = field(hash=False, repr=False)  # a password may stand in it
     user: str
-    item: str | Sequence[str]
     budget: Budget
+    item: str | Sequence[str] = ()
     per: str | Sequence[str] = ()
     table: str | None = None
     sql: str | None = None
@@ -56,6 +65,8 @@ class Question:
     items_from: SourceName | TableLike | Sequence[Any] | None = field(
         default=None, hash=False, repr=False
     )
+    input_format: InputFormat | None = None
+    delimiter: str | None = None
     engine: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     method: Method = DEFAULT_METHOD
@@ -66,36 +77,49 @@ class Question:
     top: int | None = None
     by: tuple[Period, str] | None = None
     timezone: str | None = None
+    between: tuple[Day, Day] | None = None
     protect: Protect = "user"
     columns: Columns = "standard"
     data_version: str | None = None
     total: bool = False
     other: bool = False
+    count: Count | None = None
+    sum: str | Sequence[str] = ()
+    mean: str | Sequence[str] = ()
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    max_rows_per_user_item: int | None = None
 
     def __post_init__(self) -> None:
-        _check_budget(self.budget)
+        check_budget(self.budget)
         if not all(isinstance(asked, bool) for asked in (self.total, self.other)):
-            raise SettingsError("total and other are asked for with True")
-        if (self.total or self.other) and self.protect != "user":
-            raise SettingsError(
-                "a total is of users, over all periods: it goes with protect='user', which is the "
-                "default"
-            )
+            raise SettingsError("total and other must be True or False")
         if self.other and (self.min_users is not None or self.top is not None):
             raise SettingsError(
-                "other is about items that are not listed, which a limit on the rows that are "
-                "shown changes: ask for one of them"
+                "other counts users of items that are not listed, and min_users and top change "
+                "which are listed: give one or the other"
             )
-        _ = self.mechanism
-        _check_columns(self.columns)
+        object.__setattr__(self, "sum", column_names(self.sum))
+        object.__setattr__(self, "mean", column_names(self.mean))
+        object.__setattr__(self, "bounds", _limits_of(self.bounds))
+        if self.count not in (None, *get_args(Count)):
+            raise SettingsError("users are always counted; count can be 'rows' to have these too")
+        check_result_columns(self.columns)
         object.__setattr__(self, "item", column_names(self.item))
         object.__setattr__(self, "per", column_names(self.per))
-        object.__setattr__(self, "spark_conf", dict(self.spark_conf))
-        if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
-            read = read_known_items(self.items_from, self.items, self.source)
-            object.__setattr__(self, "items_from", read)
         if isinstance(self.by, list):  # as JSON has it
             object.__setattr__(self, "by", tuple(self.by))
+        if self.between is not None:
+            days = tuple(DayRange.of(self.between).to_list())
+            object.__setattr__(self, "between", days)
+        _ = self.mechanism
+        object.__setattr__(self, "spark_conf", dict(self.spark_conf))
+        if self.items_from is not None and self.only_public_days:
+            raise SettingsError(
+                "the periods are listed by their range, and there is no item column to list values "
+                "of: leave --items-from (items_from=) or --between (between=) out"
+            )
+        if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
+            object.__setattr__(self, "items_from", self._read_list())
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
             raise SourceError("table is the name of a table, and sql is text")
         _ = self.request
@@ -104,13 +128,14 @@ class Question:
         if self.periods is not None and self.periods.period in named:
             raise SourceError(
                 f"the first days of periods go into a column called {self.periods.period!r}, so "
-                "that neither the user column nor an item column can be called so; rename it"
+                "neither the user column nor an item column can have that name; rename it"
             )
-        if self.periods is not None and self.items_from is not None:
-            raise SettingsError(
-                "a list of items does not go with periods: it would have to name the days as well"
-            )
+        if not self.counted:
+            raise SourceError("name at least one item column, or periods: --by (by=)")
         check_names(self.user, self.items)
+        if self.periods is not None and (self.known_items is not None or self.only_public_days):
+            self.periods.ensure_countable(1 if self.known_items is None else len(self.known_items))
+        self._check_values()
         version = self.data_version
         if version is not None and not (
             isinstance(version, str) and version.strip() and version.isprintable()
@@ -118,6 +143,24 @@ class Question:
             raise SettingsError(
                 "a version of the data is a text of your choice, on one line, such as a date"
             )
+
+    def _check_values(self) -> None:
+        """Refuse columns of numbers, and names of results, that clash with others."""
+        asked = self.further.aggregates
+        if self.user in asked.columns:
+            raise SourceError("the user column says who somebody is: it cannot be added up")
+        if self.periods is not None and self.periods.period in map(str.casefold, asked.columns):
+            raise SourceError(
+                f"the first days of periods go into a column called {self.periods.period!r}, so a "
+                "column that is added up cannot have that name; rename it"
+            )
+        names = [*self.counted, *RESULT_COLUMNS, *NOISY_COLUMNS]
+        for name in names:
+            if name.casefold() in map(str.casefold, asked.column_names):
+                raise SourceError(
+                    f"an item column cannot be called {name!r}, which is a column of the result; "
+                    "rename it"
+                )
 
     @property
     def items(self) -> list[str]:
@@ -127,7 +170,7 @@ class Question:
     @property
     def periods(self) -> Periods | None:
         """In which periods users are counted, and what is protected; None if there are none."""
-        return periods_of(self.by, self.timezone, self.protect)
+        return periods_of(self.by, self.timezone, self.protect, self.between)
 
     @property
     def counted(self) -> list[str]:
@@ -139,16 +182,31 @@ class Question:
         """What finds and counts items, with its parameters and its share of the budget."""
         options = Options(self.relative_error, self.candidates, self.max_items_per_user)
         budget = self.budget.part(1 - self.further.share)
-        if self.items_from is not None:
+        if self.items_from is not None or self.only_public_days:
             if self.method != DEFAULT_METHOD:
-                raise SettingsError("a list of items has a method of its own: leave the method out")
+                raise SettingsError(
+                    "a list of items, or of days, has a method of its own: leave the method out"
+                )
             return Known.of(options, budget)
         return mechanism(self.method).of(options, budget)
 
     @property
     def further(self) -> Further:
         """What is asked beside the counts."""
-        return Further(Totals(self.total, self.other))
+        aggregates = Aggregates(
+            self.count == "rows",
+            tuple(self.sum),
+            tuple(self.mean),
+            self.bounds,
+            self.max_rows_per_user_item,
+        )
+        return Further(Totals(self.total, self.other), aggregates)
+
+    @property
+    def values(self) -> list[str] | None:
+        """The columns of numbers that are read beside the items; None if pairs are enough."""
+        asked = self.further.aggregates
+        return list(asked.columns) if asked else None
 
     @property
     def row_limits(self) -> RowLimits:
@@ -164,14 +222,39 @@ class Question:
         """Return the question with the list that a file of items holds."""
         if self.items_from is None or self.known_items is not None:
             return self
-        return replace(self, items_from=read_known_items(self.items_from, self.items, self.source))
+        return replace(self, items_from=self._read_list())
+
+    @property
+    def only_public_days(self) -> bool:
+        """Whether all that is counted is periods, which a range says there are."""
+        return self.between is not None and not self.items
+
+    def _read_list(self) -> KnownItems:
+        """Read the list of items; it names the periods too, unless a range does."""
+        periods = self.periods
+        if periods is None or periods.between is not None:
+            return read_known_items(self.items_from, self.items, self.source)
+        return read_known_items(self.items_from, self.counted, self.source, periods.period)
+
+    def listed(self, schema: Any) -> "tuple[pa.Table | None, int | None]":  # noqa: ANN401
+        """Return what comes out, if that is public, and how many of it one user can have at most.
+
+        Args:
+            schema: of the events, as Ibis has it.
+        """
+        known, periods = self.known_items, self.periods
+        listed = None if known is None else known.with_types_of(schema)
+        if periods is None or (listed is None and not self.only_public_days):
+            return listed, None
+        return periods.of_each(listed)
 
     @property
     def request(self) -> Request:
         """What has to be read."""
         where = None if self.where is None else parsed(self.where)
         times = [] if self.periods is None else [self.periods.column]
-        named = [self.user, *self.items, *times, *(where.columns if where else ())]
+        numbers = self.values or ()
+        named = [self.user, *self.items, *times, *numbers, *(where.columns if where else ())]
         # What is given as the user may be no name at all, which is refused where it is read.
         columns = [name for place, name in enumerate(named) if name not in named[:place]]
         return Request(
@@ -182,6 +265,7 @@ class Question:
             columns=columns,
             user=self.user,
             where=where,
+            layout=Layout(self.input_format, self.delimiter),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,7 +281,8 @@ class Question:
             "item": list(self.item),
             "budget": self.budget.given,
         }
-        plain["per"] = list(self.per)
+        plain |= {name: list(getattr(self, name)) for name in ("per", "sum", "mean")}
+        plain["bounds"] = {column: list(limits) for column, limits in self.bounds.items()}
         if self.known_items is not None:
             raise SourceError("a question with a list of items in memory cannot be written down")
         if self.items_from is not None:
@@ -211,7 +296,7 @@ class Question:
             raise SettingsError(f'a question is an object whose "format" is "{FORMAT}"')
         given = {key: value for key, value in values.items() if key != "format"}
         _check_names(given, {each.name for each in fields(cls)}, "a question")
-        _require(given, ("source", "user", "item", "budget"), "a question")
+        _require(given, ("source", "user", "budget"), "a question")
         if not isinstance(given["source"], str):
             raise SourceError("the source of a question is a path or an address, as text")
         if not isinstance(given["budget"], Mapping):
@@ -240,54 +325,6 @@ class Question:
         return cls.from_dict(values)
 
 
-@dataclass(frozen=True, kw_only=True)
-class HistogramQuestion:
-    """How many distinct users have each item, of a histogram that exists already.
-
-    The parameters are those of `headcount.release_counts`, which describes them.
-    """
-
-    counts: Mapping[Any, int] | TableLike = field(hash=False, repr=False)
-    budget: Budget
-    item: str | Sequence[str] | None = None
-    count: str = "count"
-    minimum: int = 1
-    users: int | None = field(default=None, repr=False)  # not noisy
-    method: Method = DEFAULT_METHOD
-    relative_error: float | None = None
-    candidates: int | None = None
-    min_users: int | None = None
-    top: int | None = None
-    columns: Columns = "standard"
-    user: str | None = None
-
-    def __post_init__(self) -> None:
-        _check_budget(self.budget)
-        _ = self.mechanism
-        _check_columns(self.columns)
-        if isinstance(self.minimum, bool) or not isinstance(self.minimum, int) or self.minimum < 1:
-            raise SourceError("minimum must be a whole number of at least 1")
-        _ = self.row_limits
-        users = self.users
-        if users is not None and (
-            isinstance(users, bool) or not isinstance(users, int) or users < 0
-        ):
-            raise SourceError("users must be a whole number of at least 0")
-        if self.item is not None:
-            object.__setattr__(self, "item", column_names(self.item))
-
-    @property
-    def row_limits(self) -> RowLimits:
-        """Which rows of the release are kept."""
-        return RowLimits(self.min_users, self.top)
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What will answer it, with its parameters."""
-        options = Options(self.relative_error, self.candidates)
-        return mechanism(self.method).for_histogram(options, self.budget)
-
-
 def column_names(item: str | Sequence[str]) -> tuple[str, ...]:
     """Return the columns that were given, as one name or as several."""
     items = [item] if isinstance(item, str) else item
@@ -296,33 +333,48 @@ def column_names(item: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(items)
 
 
+def _limits_of(bounds: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+    """Return bounds by their columns; what is no pair of numbers is refused with the rest."""
+    if not isinstance(bounds, Mapping):
+        raise SettingsError("bounds are given by column, as in bounds={'amount': (0, 1000)}")
+    return {column: _as_floats(limits) for column, limits in bounds.items()}
+
+
+def _as_floats(limits: Sequence[float]) -> tuple[float, float]:
+    """Return limits as the floats that values are compared with; others are refused later."""
+    try:
+        given = tuple(limits)
+    except TypeError:
+        return limits  # type: ignore[return-value]
+    plain = all(isinstance(limit, int | float) and not isinstance(limit, bool) for limit in given)
+    try:
+        return tuple(map(float, given)) if plain else given  # type: ignore[return-value]
+    except OverflowError:
+        return given  # type: ignore[return-value]
+
+
 def budget_of(
     budget: Budget | None, *, rho: float | None, epsilon: float | None, delta: float | None
 ) -> Budget:
     """Return the budget that was given, whole or as the numbers that make one."""
     if budget is None:
         return Budget(rho=rho, epsilon=epsilon, delta=DEFAULT_DELTA if delta is None else delta)
-    _check_budget(budget)
+    check_budget(budget)
     if any(number is not None for number in (rho, epsilon, delta)):
         raise BudgetError("give a budget, or rho or epsilon and perhaps delta, but not both")
     return budget
 
 
-def _check_budget(budget: Budget) -> None:
+def check_budget(budget: Budget) -> None:
+    """Refuse what is no budget."""
     if not isinstance(budget, Budget):
         raise TypeError("budget must be a headcount.Budget")
 
 
-def _check_columns(columns: str) -> None:
+def check_result_columns(columns: str) -> None:
+    """Refuse what ``columns=`` does not accept."""
     if columns not in get_args(Columns):
         raise SettingsError(f"columns must be one of: {', '.join(get_args(Columns))}")
-
-
-def _check_users(users: int | None) -> None:
-    if users is None:
-        return
-    if isinstance(users, bool) or not isinstance(users, int) or not 0 <= users <= LARGEST_COUNT:
-        raise SourceError("users must be a whole number of at least 0, and no more than people")
 
 
 def _check_names(given: Mapping[str, Any], known: set[str], what: str) -> None:

@@ -31,16 +31,24 @@ class UserWeeks(Canaries):
     def events(self):
         events = super().events()
         who, what = (events[name].to_numpy() for name in ("who", "what"))
-        weeks, days = self.of(what), 2 * (what % self.each)
-        person = FIRST_ID + weeks // WEEKS_OF_ONE
+        person = FIRST_ID + self.of(what) // WEEKS_OF_ONE
         who = np.where(who >= FIRST_ID, person, who)
-        return pa.table({"who": who, "what": what, "at": MONDAY + 7 * weeks + days})
+        return pa.table({"who": who, "what": what, "at": self.days(what)})
+
+    def days(self, items):
+        """On which day all of an item's users have it."""
+        return MONDAY + 7 * self.of(items) + 2 * (items % self.each)
+
+    def listed(self):
+        """All items, each on its day."""
+        items = np.arange(self.inside.size * self.each)
+        return pa.table({"what": items, "day": self.days(items)})
 
 
 CANARIES = UserWeeks(NUMBER, each=3, others=12)
 
 
-def bound(what, **seed):
+def bound(what, claim=CLAIM, **asked):
     release = headcount.release(
         CANARIES.events(),
         user="who",
@@ -48,14 +56,22 @@ def bound(what, **seed):
         by=("day", "at"),
         protect="user-week",
         budget=BUDGET,
-        method="rationed",
         columns="all",
-        **seed,
+        **{"method": "rationed", **asked},
     )
     items, noisy, sigmas = published(release)
-    shifts = CANARIES.clipped(items, sigmas, CLAIM)
+    shifts = CANARIES.clipped(items, sigmas, claim)
     scores = CANARIES.parted(CANARIES.scores(items, noisy, sigmas, shifts))
-    return said(f"user-weeks, {what}", rho_at_least(*scores, CLAIM), CLAIM)
+    return said(f"user-weeks, {what}", rho_at_least(*scores, claim), claim)
+
+
+# All of ρ is in the counts, and one item of the three of a canary would count in full.
+KNOWN = {
+    "claim": BUDGET.rho,
+    "method": "auto",
+    "items_from": CANARIES.listed(),
+    "max_items_per_user": 1,
+}
 
 
 def test_user_weeks():
@@ -74,3 +90,12 @@ def test_a_person_has_one_ration_for_all_weeks(monkeypatch):
     monkeypatch.setattr(Periods, "protected_period", everybody)
     with pytest.raises(AssertionError):
         assert bound("but by person", unsafe_seed=1) > CLAIM / 4
+
+
+def test_user_weeks_of_a_known_list():
+    assert BUDGET.rho / 4 < bound("known", **KNOWN) <= BUDGET.rho
+
+
+def test_each_day_of_a_known_list_has_a_ration_of_its_own(monkeypatch):
+    monkeypatch.setattr(Periods, "protected_period", property(lambda self: "day"))
+    assert bound("known, but by day", **KNOWN, unsafe_seed=1) > BUDGET.rho

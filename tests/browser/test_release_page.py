@@ -13,7 +13,7 @@ import pytest
 
 from headcount.outputs import render
 from headcount.results.canonical import fingerprint, fingerprint_of_document
-from tests.pages.made import NASTY, films, page_of, release_with, weekly
+from tests.pages.made import NASTY, daily, films, page_of, rated, release_with, weekly
 
 ROWS = 25
 PHONE = 375
@@ -141,6 +141,25 @@ def test_names_are_inert_and_shown_alike_with_and_without_scripts(opened, writte
             assert noticed.messages == [] and len(noticed.requests) == 1
     assert shown[0] == shown[1]
     assert str(2**60 + 1) in shown[0]
+
+
+def test_periods_alone_are_in_their_order_with_and_without_scripts(opened, written):
+    address = written(daily(), "daily")
+    for scripts in (True, False):
+        with opened(address, java_script_enabled=scripts) as (page, _):
+            assert column(page, 1) == [f"2026-01-{n:02}" for n in range(1, ROWS + 1)]
+            if scripts:
+                assert page.get_attribute("th:nth-child(1)", "aria-sort") == "ascending"
+                assert rows_of_csv(saved(page, "#save-csv")) == rows_of_csv(render(daily(), "csv"))
+
+
+def test_numbers_have_the_same_digits_with_and_without_scripts(opened, written):
+    address, shown = written(rated(), "rated"), []
+    for scripts in (True, False):
+        with opened(address, java_script_enabled=scripts) as (page, _):
+            shown.append(page.locator("#rows tbody td").all_inner_texts())
+    assert shown[0] == shown[1]
+    assert {"2.9880", "0.0014", "98,765"} < set(shown[0])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -33,7 +33,7 @@ def test_without_force_no_file_is_replaced(tmp_path, monkeypatch, links):
     if not links:  # as on a file system that has none
         monkeypatch.setattr(os, "link", refuse)
     path = tmp_path / "out.csv"
-    with pytest.raises(OutputError, match="has appeared since"), AtomicFile(path) as file:
+    with pytest.raises(OutputError, match="has appeared in the meantime"), AtomicFile(path) as file:
         path.write_bytes(b"somebody else's")
         file.commit(b"content")
     assert path.read_bytes() == b"somebody else's"

@@ -1,6 +1,7 @@
 """The table for people: nothing in an item may steer the terminal."""
 
 import unicodedata
+from datetime import date
 
 import pyarrow as pa
 import pytest
@@ -23,6 +24,21 @@ def test_columns_are_aligned():
         "milk and bread    101        2.5   96.1  105.9",
         "tea               100        2.5   95.1  104.9",
     ]
+
+
+def test_periods_alone_are_in_their_order():
+    days = pa.array([date(2026, 1, day) for day in (2, 3, 1)], pa.date32())
+    shown = [line.split()[0] for line in lines(day=days)[2:]]
+    assert shown == ["2026-01-01", "2026-01-02", "2026-01-03"]
+    release = release_of({"day": days})
+    first = render(release, "table", limit=1).decode().splitlines()[2:]
+    assert first[0].startswith("2026-01-01") and first[1] == "… and 2 more"
+    assert [row[1:11] for row in render(release, "csv").decode().splitlines()[1:]] == [
+        "2026-01-01",
+        "2026-01-03",
+        "2026-01-02",
+    ]
+    assert [line.split()[1] for line in lines(day=days, item=["a", "b", "c"])[2:]] == list("cba")
 
 
 def test_items_are_shown_as_they_are_and_counts_for_reading():

@@ -4,15 +4,19 @@ import io
 import json
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
 from headcount.ledger.stored_releases import from_bytes, known_by, to_bytes
 from headcount.outputs import render
+from headcount.privacy.mechanisms.base import Total
 from headcount.results.canonical import fingerprint, fingerprint_of_document
 from headcount.results.release import release_of_table
 from tests.conftest import RHO, USERS
+from tests.pages.made import release_with
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +84,37 @@ def test_a_question_with_totals_is_another_question():
     both = [(False, False), (False, True), (True, False), (True, True)]
     assert len({known_by("d", replace(asked, total=a, other=b)) for a, b in both}) == 4
     assert hc.Question.from_json(replace(asked, other=True).to_json()).other
+
+
+def test_noise_below_zero_leaves_an_interval_that_is_as_wide_as_the_noise():
+    released = [Total("total", 1000, 10.0), Total("other", -50, 10.0)]
+    items = pa.table({"item": ["a", "b"]})
+    release = release_with(items, np.array([100.0, -50.0]), errors=10.0, totals=released)
+    assert release.totals == {
+        "total": {"count": 1000, "std_error": 10.0, "lower": 980.4, "upper": 1019.6},
+        "other": {"count": 0, "std_error": 10.0, "lower": 0.0, "upper": 19.6},
+    }
+    counts = release.table.select(["count", "lower", "upper"]).to_pylist()
+    assert counts[1] == {"count": 0, "lower": 0.0, "upper": 19.6}
+
+
+def test_the_datasheet_and_the_registry_entry_say_them(release, tmp_path, headcount):
+    path = tmp_path / "out.json"
+    release.write(path)
+    total = release.totals["total"]
+    interval = f"{total['lower']:,.1f} to {total['upper']:,.1f}"
+    assert (
+        f"| Users with an item | {total['count']:,}, 95 % interval {interval} |"
+        in headcount("describe", path).out
+    )
+    entry = headcount("describe", path, "-f", "yaml").out
+    assert f"Users with an item: {total['count']:,} (95 % interval: {interval}). " in entry
+
+
+@pytest.mark.parametrize("totals", [[], {"total": {}}, {"total": {"count": "x"}}, {"more": {}}])
+def test_a_file_with_other_totals_is_refused(release, tmp_path, headcount, totals):
+    document = json.loads(render(release, "json")) | {"totals": totals}
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps(document))
+    for command in ("describe", "report"):
+        assert "not a release that headcount wrote" in headcount(command, path).err

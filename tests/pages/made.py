@@ -1,5 +1,7 @@
 """Releases and pages of them, with given items."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -7,7 +9,8 @@ import pyarrow as pa
 
 from headcount.pages import Document, Origin, release_page
 from headcount.privacy.accounting.filter import Cost
-from headcount.privacy.mechanisms import MechanismResult
+from headcount.privacy.mechanisms import Measure, MechanismResult
+from headcount.privacy.mechanisms.base import Total
 from headcount.results.guarantee import Guarantee
 from headcount.results.release import Release, build_release
 from tests.outputs.releases import BUDGET
@@ -36,9 +39,15 @@ NASTY = [
 
 
 def release_with(
-    items: pa.Table, counts: np.ndarray, errors: np.ndarray | float = 14.0, *, private: bool = True
+    items: pa.Table,
+    counts: np.ndarray,
+    errors: np.ndarray | float = 14.0,
+    *,
+    private: bool = True,
+    more: Sequence[Measure] = (),
+    totals: Sequence[Total] = (),
 ) -> Release:
-    """Return a release of items with these counts."""
+    """Return a release of items with these counts, and what else was measured."""
     counts = np.asarray(counts, dtype=float)
     errors = np.broadcast_to(errors, counts.shape).astype(float)
     made = MechanismResult.of_counts(
@@ -50,6 +59,7 @@ def release_with(
         spent=Cost(BUDGET.rho_for_filter / 2, BUDGET.delta_selection / 3),
         settings={"r": 0.1, "chosen": "rationed", "rounds": [1, 2, 3]},
     )
+    made = replace(made, measures=(*made.measures, *more), totals=tuple(totals))
     return build_release(made, Guarantee.of(BUDGET, method="auto", private=private))
 
 
@@ -61,6 +71,21 @@ def films(number: int, *, names: list[str] | None = None, private: bool = True) 
     return release_with(pa.table({"film": names}), counts, private=private)
 
 
+def measure(name: str, values: Sequence[float], errors: Sequence[float]) -> Measure:
+    """Return a sum or a mean of each item, with its standard error."""
+    numbers, spread = np.array(values, dtype=float), np.array(errors, dtype=float)
+    return Measure(name, numbers, spread, numbers, spread)
+
+
+def rated() -> Release:
+    """Return a release of films with sums of any size and means that are known well."""
+    more = [
+        measure("sum_amount", [98_765.4321, 0.25, -3.5], [234.0, 0.09, 1.5]),
+        measure("mean_rating", [2.988, 3.0, 1.5], [0.0014, 0.0014, 0.25]),
+    ]
+    return release_with(pa.table({"film": ["a", "b", "c"]}), np.array([300, 200, 100]), more=more)
+
+
 def weekly(weeks: int = 6, *, missing: int = 0, private: bool = True) -> Release:
     """Return a release of two items by week; one of them was withheld in one week."""
     first = date(2026, 1, 5)
@@ -69,6 +94,13 @@ def weekly(weeks: int = 6, *, missing: int = 0, private: bool = True) -> Release
     when, items = zip(*rows, strict=True)
     table = pa.table({"week": pa.array(when, pa.date32()), "query": items})
     return release_with(table, 1000.0 - np.arange(len(rows)), private=private)
+
+
+def daily(days: int = 30) -> Release:
+    """Return a release of days and nothing else, of which every other one has few users."""
+    when = [date(2026, 1, 1) + timedelta(days=n) for n in range(days)]
+    counts = np.array([1000.0 + n if n % 2 else 100.0 + n for n in range(days)])
+    return release_with(pa.table({"day": pa.array(when, pa.date32())}), counts)
 
 
 def page_of(release: Release, origin: Origin = ORIGIN, **options: str) -> str:

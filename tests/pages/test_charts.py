@@ -33,7 +33,7 @@ def test_bars_are_as_long_as_their_numbers():
     ]
     assert chart.rows[0].low == pytest.approx(100 * (2000 - whole) / whole, abs=0.01)
     assert chart.rows[0].high == 100
-    assert (chart.rows[0].value, chart.rows[0].interval) == ("1,000", "804.0 to 1,196")
+    assert (chart.rows[0].value, chart.rows[0].interval) == ("1,000", "804 to 1,196")
 
 
 def test_a_picture_shows_as_many_bars_as_can_be_read():

@@ -10,7 +10,9 @@ import pytest
 from headcount.errors import SourceError, VerificationError
 from headcount.outputs import render
 from headcount.pages import Document, Origin, release_page
-from tests.pages.made import films, page_of, release_with, weekly
+from headcount.pages.charts import bars_of
+from headcount.privacy.mechanisms.base import Total
+from tests.pages.made import daily, films, page_of, rated, release_with, weekly
 from tests.pages.parsed import Page
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*/*.[jp][sa]*"))
@@ -50,6 +52,9 @@ BROKEN = {
     "a step that is a number": lambda d: d["provenance"].update(mechanisms=[5]),
     "a day that is a number": lambda d: d["provenance"].update(date=5),
     "settings of another kind": lambda d: d["settings"].update(known_items=3, bound="x"),
+    "a range of one day": lambda d: d["settings"].update(
+        by={"period": "day", "column": "at", "timezone": None}, between=["2026-01-01"]
+    ),
     "settings that are a list": lambda d: d.update(settings=[]),
 }
 
@@ -102,3 +107,63 @@ def test_periods_are_told_by_their_name_and_their_dates():
     assert Document.of_release(texts).period() is None
     assert Document.of_release(films(3)).period() is None
     assert "Users per query, by week" in Page(page_of(weekly())).text
+
+
+def test_numbers_have_the_digits_that_their_standard_errors_leave():
+    text = Page(page_of(rated())).text
+    for words in (
+        "2.9880 (2.9853 to 2.9907)",
+        "3.0000 (2.9973 to 3.0027)",
+        "98,765 (98,306 to 99,225)",
+        "0.250 (0.074 to 0.426)",
+    ):
+        assert words in text
+    table = text[text.index("The whole table") :]
+    assert "98,765 234 98,306 99,225 2.9880 0.0014 2.9853 2.9907" in table
+
+
+def test_the_terminal_and_the_page_write_numbers_alike():
+    release = rated()
+    lines = render(release, "table").decode().splitlines()[2:]
+    document = Document.of_release(release)
+    shown = [document.row_for_people(row) for row in document.rows]
+    assert [line.split()[1:] for line in lines] == shown
+
+
+def test_totals_are_near_the_top_with_their_intervals():
+    totals = [Total("total", 12_345, 7.1), Total("other", -3, 7.1)]
+    release = release_with(pa.table({"film": ["a"]}), np.array([300.0]), totals=totals)
+    top = Page(page_of(release)).text.partition("The promise to each person")[0]
+    assert "Users with an item 12,345 (12,331.1 to 12,358.9)" in top
+    assert "Users with an item that is not listed 0 (0.0 to 13.9)" in top
+    assert "Users with an item" not in Page(page_of(films(3))).text
+
+
+def test_periods_alone_are_in_their_order_and_over_time_comes_first():
+    release, text = daily(), page_of(daily())
+    days = release.table["day"].to_pylist()
+    assert days != sorted(days)  # the release itself has the highest counts first
+    document = Document.of_release(release)
+    assert [row[0] for row in document.rows_for_people()] == sorted(map(str, days))
+    assert [row[0] for row in document.rows] == list(map(str, days))
+    bars = [bar.label for bar in bars_of(document, document.measures()[0]).rows]
+    assert bars == sorted(bars) and len(bars) == 20 and "2026-01-30" in bars
+    assert text.index('id="time"') < text.index('id="bars-1"')
+    table = Page(text).text.partition("The whole table")[2]
+    assert table.index("2026-01-01") < table.index("2026-01-02") < table.index("2026-01-25")
+    assert "How many distinct users there were on each day" in Page(text).text
+    assert Page(text).data["items"][0]["day"] == str(days[0])
+
+
+def test_periods_of_items_stay_in_the_order_of_their_counts():
+    text, document = page_of(weekly()), Document.of_release(weekly())
+    assert not document.is_series and document.rows_for_people() == document.rows
+    assert text.index('id="bars-1"') < text.index('id="time"')
+    assert "each value of query , by week" in Page(text).text
+
+
+def test_sums_and_means_are_called_so():
+    text = Page(page_of(rated())).text
+    assert "Sum of amount" in text and "Mean of rating" in text
+    assert "with the sum of amount , the mean of rating : 3 rows of noisy numbers" in text
+    assert "noisy counts" not in text and "highest values of" not in text

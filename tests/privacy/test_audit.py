@@ -350,7 +350,7 @@ def losers_told_apart(noise=SeededEntropy):
     def runs(population, entropy):
         asked = [asking(population, entropy) for _ in range(SINGLE_RUNS)]
         weights = np.ones(4, dtype=np.int64)
-        return np.array([each.losers(COSTS, weights, 1.0, 1.0, RHO).users for each in asked])
+        return np.array([each.losers(COSTS, weights, 1.0, 1.0, RHO).noisy for each in asked])
 
     def score(users, here, there):
         one, two = (-np.diff([*side.answer, 0]) for side in (here, there))

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.mechanisms.known.known_release import (
     SEEN,
     SIZES_SHARE,
+    KnownCounts,
     chosen_bound,
     known_release,
     seen_users,
@@ -58,13 +60,17 @@ noises = st.lists(st.integers(-50, 400), min_size=9, max_size=9)
 rhos = st.fractions(min_value=Fraction(1, 1000), max_value=5)
 
 
-@given(crowds, someone, noises, rhos, st.none() | st.integers(1, ITEMS))
-def test_a_user_moves_a_run_by_no_more_than_rho(crowd, user, noise, rho, bound):
-    """Σ Δ²/(2σ²) ≤ ρ over all that is asked, with the same answers, in exact arithmetic."""
+@given(crowds, someone, noises, rhos, st.none() | st.integers(1, ITEMS), st.integers(1, ITEMS))
+def test_a_user_moves_a_run_by_no_more_than_rho(crowd, user, noise, rho, bound, most):
+    """Σ Δ²/(2σ²) ≤ ρ over all that is asked, with the same answers, in exact arithmetic.
+
+    Whatever is said of the most items that a user can have, though it be untrue.
+    """
     sides = []
     for people in (crowd, [*crowd, user]):
-        entropy = Played(noise, LIST) if bound is None else Played(LIST)
-        released = known_release(Listed(people), ITEMS, rho, entropy, bound)
+        asks_sizes = bound is None and most > 1
+        entropy = Played(noise, LIST) if asks_sizes else Played(LIST)
+        released = known_release(Listed(people), ITEMS, rho, entropy, bound, most)
         assert released.spent.rho <= rho
         assert released.spent.delta == 0
         sides.append((entropy.asked, released))
@@ -116,6 +122,15 @@ def test_a_list_of_one_item_needs_no_question_about_sizes():
     entropy = Played([5])
     released = known_release(Listed([{0}], [0]), 1, Fraction(1), entropy)
     assert len(entropy.asked) == 1
+    assert released.sigma == pytest.approx(math.sqrt(0.5), rel=1e-5)
+
+
+def test_one_item_each_that_follows_from_the_list_is_not_asked_for():
+    """As where a list has one item in each period, and a user within a period is protected."""
+    entropy = Played(LIST)
+    released = known_release(Listed([{0}, {3}]), ITEMS, Fraction(1), entropy, most=1)
+    assert len(entropy.asked) == 1
+    assert (released.bound, released.hidden, released.low) == (1, 0, 0.0)
     assert released.sigma == pytest.approx(math.sqrt(0.5), rel=1e-5)
 
 
@@ -189,6 +204,11 @@ def test_users_with_many_items_are_allowed_for_once_they_stand_out():
     assert chosen_bound(seen_users(spread, sigma, 30)[0], 30, rho)[0] > 1
 
 
+def test_what_some_users_lose_is_part_of_the_error():
+    made = KnownCounts(np.zeros(2), sigma=3.0, bound=1, low=4.0, hidden=0, spent=Cost())
+    assert made.errors.tolist() == [5.0, 5.0]
+
+
 def test_what_noise_may_hide_is_said():
     rho = Fraction(1, 40)
     released = known_release(Listed(crowd_of([1] * 500, 30)), 30, rho, SeededEntropy(1))
@@ -237,7 +257,7 @@ def test_half_the_noise_is_found():
 def test_another_truth_with_the_same_answers_gives_the_same_release(noise):
     """Who has what is another in all respects; only what was released counts."""
     runs = []
-    for crowd in ([{0}] * 9, [set(LIST)] * 4 + [{5}] * 3, []):
+    for crowd in ([{0}] * 900, [set(LIST)] * 400 + [{5}] * 3, []):  # so many that they stand out
         entropy = Played(noise, [7, 5, 3])
         released = known_release(Listed(crowd), ITEMS, Fraction(1, 2), entropy)
         sigmas = [sigma for _, sigma in entropy.asked]

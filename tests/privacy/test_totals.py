@@ -1,5 +1,6 @@
 """Totals of all users: what they cost, and that nothing else of the truth comes out."""
 
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from headcount.privacy.mechanisms.further import Further, Totals
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import Sensitivity
+from tests.privacy.audit import HalfTheNoise, epsilon_at_least, gaussian_score
 from tests.privacy.replaying import published
 from tests.privacy.stats import assert_noise_of_this_scale
 
@@ -203,8 +205,35 @@ def test_totals_beside_a_known_list():
     assert abs(made.totals["other"]["count"] - 2) < 2
 
 
-def test_a_total_of_users_needs_that_users_are_protected():
-    asked = {"source": "x", "user": "u", "item": "i", "budget": Budget(rho=1)}
-    hc.Question(**asked, by=("week", "t"), total=True)
-    with pytest.raises(hc.SettingsError, match="over all periods"):
-        hc.Question(**asked, by=("week", "t"), protect="user-week", total=True)
+# --- an audit ----------------------------------------------------------------------------------
+
+AUDITED = Budget(epsilon=1.5, delta=0.1)
+RUNS = int(os.environ.get("AUDIT_RUNS", "10000")) // 2
+
+
+def told_apart(noise):
+    """The user counts in both numbers: for all users, and for those of other items."""
+    budget = Budget(rho=float(Fraction(AUDITED.rho) / BOTH.share), delta=AUDITED.delta)
+    true, found = np.array([[1000, 300], [1001, 301]]), []
+    for seed, numbers in enumerate(true):
+        everybody, entropy = Everybody(*numbers.tolist()), noise(seed)
+        runs = [added(everybody, entropy, budget=budget).totals for _ in range(RUNS)]
+        found.append(np.array([[total.noisy for total in totals] for totals in runs]))
+    sigma = runs[0][0].sigma
+
+    def scores(noisy, here, there):
+        return gaussian_score(noisy, here, there, sigma).sum(axis=1)
+
+    forth = [scores(runs, true[0], true[1]) for runs in found]
+    back = [scores(runs, true[1], true[0]) for runs in found]
+    return max(
+        epsilon_at_least(*forth, AUDITED.delta), epsilon_at_least(*back[::-1], AUDITED.delta)
+    )
+
+
+def test_neighbours_are_told_apart_no_better_than_is_claimed():
+    assert told_apart(SeededEntropy) <= AUDITED.epsilon
+
+
+def test_half_the_noise_is_found():
+    assert told_apart(HalfTheNoise) > AUDITED.epsilon

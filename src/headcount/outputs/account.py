@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from headcount.errors import NotPrivateError
 from headcount.results.guarantee import Guarantee
+from headcount.results.totals import TotalInWords, totals_in_words
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,17 @@ class Account:
             "Values with too few people for an accurate count are left out. That a value is "
             "missing does not mean that nobody has it."
         )
+
+    def what_is_released(self) -> str:
+        """Return the words that go beside each value."""
+        asked = self.guarantee.settings.get("aggregates")
+        names = asked.get("released") if isinstance(asked, dict) else None
+        more = [str(name) for name in names] if isinstance(names, list) else []
+        return ", ".join(["its number of distinct people", *more])
+
+    def totals(self) -> list[TotalInWords]:
+        """Return what was released about all users together."""
+        return totals_in_words(self.guarantee.totals)
 
     def method(self) -> str:
         """Return how the release was made, with what was chosen on the way."""

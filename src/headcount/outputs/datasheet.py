@@ -27,8 +27,12 @@ def to_datasheet(account: Account) -> bytes:
     )
     split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
     facts = {
-        "Released": f"{account.rows:,} values of {account.columns_in_words()}, each with its "
-        "number of distinct people, a standard error and a 95 % interval",
+        "Released": f"{account.rows:,} values of {account.columns_in_words()}, each with "
+        f"{account.what_is_released()}, a standard error and a 95 % interval",
+        **{
+            total.words: f"{total.count}, 95 % interval {total.interval}"
+            for total in account.totals()
+        },
         "Date": made.date or "not stated",
         "Period": made.period or "not stated",
         "Protected": stated.unit,

@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 def to_json_text(value: object, *, indent: int | None = None) -> str:
     """Return a value as JSON, with such characters within strings as escapes of JSON.
 
-    It is the same value to whoever parses it.
+    It is the same value to any parser.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     if text.replace("\n", "").isprintable():  # line breaks stand between values only

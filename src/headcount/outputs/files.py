@@ -42,7 +42,9 @@ class AtomicFile:
     def __enter__(self) -> Self:
         folder = self._path.parent
         if not folder.is_dir():
-            raise OutputError(f"there is no folder {str(folder)!r} to write to")
+            raise OutputError(
+                f"there is no folder {str(folder)!r} to write to; make it, or name another"
+            )
         try:
             there = self._path.exists()
         except OSError as error:
@@ -56,7 +58,7 @@ class AtomicFile:
             )
         if there and not self._force:
             raise OutputError(
-                f"there is a file {str(self._path)!r} already, perhaps a release that was paid "
+                f"the file {str(self._path)!r} already exists, and may be a release that was paid "
                 "for; choose another name, or replace it with --force (force=True)"
             )
         try:
@@ -82,7 +84,7 @@ class AtomicFile:
                 _rename_to_new(self._temporary, self._path)
         except FileExistsError:
             raise OutputError(
-                f"a file {str(self._path)!r} has appeared since this began, and is not replaced"
+                f"a file {str(self._path)!r} has appeared in the meantime, and is not overwritten"
             ) from None
         except OSError as error:
             raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None

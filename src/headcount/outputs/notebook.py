@@ -3,8 +3,8 @@
 from html import escape
 
 from headcount.outputs.escapes import visible
-from headcount.outputs.table import number
 from headcount.results.canonical import Plain, plain_rows
+from headcount.results.digits import for_people
 from headcount.results.release import Release
 
 #: How many rows are shown; the table has them all.
@@ -30,7 +30,8 @@ def to_html(release: Release, rows: int = ROWS) -> str:
     for row in shown:
         share = 100 * max(float(row[count] or 0), 0) / longest
         bar = f'<div style="{_BAR};width:{share:.1f}%"></div>'
-        cells = [*((_TEXT, _cut(value)) for value in row[:items]), (_NUMBER, number(row[count]))]
+        users = escape(for_people(row[count], None))
+        cells = [*((_TEXT, _cut(value)) for value in row[:items]), (_NUMBER, users)]
         interval = f"{_whole(row[lower])} to {_whole(row[upper])}"
         lines.append(_row("td", [*cells, (f"{_TEXT};width:10em", bar), (_NUMBER, interval)]))
     more = len(release) - len(shown)

@@ -13,9 +13,12 @@ from pathlib import Path
 
 from headcount.engines.files import as_path, named
 from headcount.errors import OutputError
+from headcount.inputs.stdin import STDIN
 
 # What SQLite and DuckDB keep beside a database, which is lost without it.
 _BESIDE = ("", "-journal", "-wal", "-shm", ".wal")
+
+_STDIN_NUMBER = 0  # of the file that stdin is
 
 _Identity = tuple[int, int]
 
@@ -29,6 +32,11 @@ def check_apart(output: Path, source: str | None, ledger: str | None) -> None:
     """
     if ledger is not None and _is_among(output, _with_companions(as_path(ledger))):
         raise OutputError("the output would replace the ledger; choose another file")
+    if source == STDIN:
+        there = _identity(output)
+        if there is not None and there == _identity(_STDIN_NUMBER):
+            raise OutputError("the output would replace what stdin is read from; choose another")
+        return
     name = None if source is None else _on_this_machine(source)
     if name is None:
         return
@@ -68,9 +76,9 @@ def _places(output: Path) -> set[Path]:
     return {named_so, Path(os.path.realpath(output))}
 
 
-def _identity(path: Path | str) -> _Identity | None:
+def _identity(path: Path | str | int) -> _Identity | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 (of a text or a path)
+        found = os.stat(path)  # noqa: PTH116 (of a text, a path or an open file)
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino

@@ -13,8 +13,8 @@ _HEAD = 4096
 def holds_release(folder: Path) -> bool:
     """Whether a file in this folder, not below it, is a release that headcount wrote.
 
-    Parquet has the guarantee in its metadata, JSON begins with it, and the header of CSV ends with
-    the columns of a result.
+    Parquet has the guarantee in its metadata, JSON begins with it, and the header of CSV has the
+    columns of a result.
     """
     if not folder.is_dir():
         return False
@@ -35,8 +35,8 @@ def _is_release(path: Path) -> bool:
             case ".csv":
                 with path.open(encoding="utf-8", newline="") as file:
                     header = next(csv.reader(file), [])
-                header = header[:-1] if header[-1:] == ["private"] else header
-                return tuple(header[-len(RESULT_COLUMNS) :]) == RESULT_COLUMNS
+                first = header.index(RESULT_COLUMNS[0])
+                return tuple(header[first : first + len(RESULT_COLUMNS)]) == RESULT_COLUMNS
     except (OSError, ValueError, csv.Error):  # Arrow's errors about a file are among these
         return False
     return False

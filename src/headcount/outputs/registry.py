@@ -57,8 +57,9 @@ def _entry(account: Account) -> dict[str, Any]:
                 "data_product_type": "Summary statistics",
                 "data_product_region": "",
                 "description": f"How many distinct people have each value of {columns}: "
-                f"{account.rows:,} rows, each with an estimate, a standard error and a 95 % "
-                f"interval. {account.what_is_missing()}",
+                f"{account.rows:,} rows, each with {account.what_is_released()}, a standard error "
+                f"and a 95 % interval. {''.join(f'{total}. ' for total in account.totals())}"
+                f"{account.what_is_missing()}",
                 "publication_date": made.date or "",
                 "data_product_sector": "",
             },

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from headcount.outputs.escapes import visible
-from headcount.results.canonical import Plain, plain_rows
+from headcount.results.canonical import plain_column, plain_rows
+from headcount.results.digits import errors_of, for_people
+from headcount.results.periods import period_among
 from headcount.results.release import Release
 from headcount.views.histogram import RESULT_COLUMNS
 
@@ -15,15 +17,25 @@ _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
 def to_table(release: Release, limit: int | None = None, *, colours: bool = False) -> bytes:
-    """Return a release as aligned columns, with all rows or the first ``limit``."""
+    """Return a release as aligned columns, with all rows or the first ``limit``.
+
+    Where rows are about periods and nothing else, they are in the order of these.
+    """
     import pyarrow as pa
 
     names = release.table.column_names
     items = names.index(RESULT_COLUMNS[0])
-    rows = [
-        [visible(str(value)) for value in row[:items]] + [number(value) for value in row[items:]]
-        for row in plain_rows(release.table.slice(0, limit))
-    ]
+    errors = errors_of(names[items:])
+    table, keys = release.table, release.item_columns
+    if keys == [period_among(keys, lambda name: plain_column(table[name]))]:
+        table = table.sort_by(keys[0])
+    rows = []
+    for row in plain_rows(table.slice(0, limit)):
+        found = dict(zip(names[items:], row[items:], strict=True))
+        numbers = [
+            for_people(value, found.get(errors.get(name, ""))) for name, value in found.items()
+        ]
+        rows.append([visible(text) for text in (*map(str, row[:items]), *numbers)])
     to_right = [
         pa.types.is_integer(kind) or pa.types.is_floating(kind)
         for kind in release.table.schema.types
@@ -56,8 +68,3 @@ def aligned(header: Sequence[str], rows: list[list[str]], to_right: Sequence[boo
         lines.append("  ".join(padded).rstrip(" "))
     lines.insert(1, "  ".join("─" * width for width in widths))
     return "\n".join(lines) + "\n"
-
-
-def number(value: Plain) -> str:
-    """Write a number for people to read."""
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -13,6 +13,7 @@ from headcount.pages.document import Document, Measure
 from headcount.pages.scales import Tick, band, line, linear, logarithmic, percent, steps_around
 from headcount.privacy.accounting.rounding import shown_above
 from headcount.privacy.mechanisms.base import COUNT
+from headcount.privacy.mechanisms.further.aggregates import mean_of, sum_of
 
 #: As many as can be read at a glance; the table has all.
 BARS = 20
@@ -37,9 +38,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """The items with the largest numbers."""
+    """The items with the largest numbers.
+
+    ``measure`` is the column, ``kind`` and ``column`` what it says: the sum of which column.
+    """
 
     measure: str
+    kind: str
+    column: str
     zero: float
     rows: list[Bar]
 
@@ -87,17 +93,14 @@ class Share:
     words: str
 
 
-def number(value: float) -> str:
-    """Write a released number for people: counts are whole, and of others one digit is enough."""
-    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:,.1f}"
-
-
 def bars_of(document: Document, measure: Measure) -> Bars | None:
     """Return the bars of the items with the largest numbers."""
     names = document.names()
     order = sorted(range(len(document)), key=lambda n: -measure.values[n])[:BARS]
     if not order:
         return None
+    if document.is_series:
+        order.sort(key=lambda n: names[n])
     low = min(0.0, *(measure.lower[n] for n in order))
     high = max(0.0, *(measure.upper[n] for n in order))
     at = linear(low, high)
@@ -108,15 +111,23 @@ def bars_of(document: Document, measure: Measure) -> Bars | None:
         rows.append(
             Bar(
                 names[n],
-                number(value),
-                f"{number(lower)} to {number(upper)}",
+                measure.texts[n],
+                measure.intervals[n],
                 percent(start),
                 percent(end - start),
                 percent(at(lower)),
                 percent(at(upper)),
             )
         )
-    return Bars(measure.name, percent(at(0.0)), rows)
+    return Bars(measure.name, *_kind_and_column(measure.name), percent(at(0.0)), rows)
+
+
+def _kind_and_column(measure: str) -> tuple[str, str]:
+    """Return what a column says, in a word, and of which column of the data."""
+    for kind, beginning in (("Sum", sum_of("")), ("Mean", mean_of(""))):
+        if measure.startswith(beginning):
+            return kind, measure.removeprefix(beginning)
+    return "", measure
 
 
 def curve_of(measure: Measure) -> Curve | None:
@@ -176,7 +187,8 @@ def _panel(item: str, rows: dict[str, int], periods: list[str], counts: Measure)
     def places(values: list[float], run: list[tuple[float, int]]) -> list[tuple[float, float]]:
         return [(x, 1 - max(0.0, up(values[row]))) for x, row in run]
 
-    values = [counts.values[row] for row in rows.values()]
+    lowest = min(rows.values(), key=lambda row: counts.values[row])
+    highest = max(rows.values(), key=lambda row: counts.values[row])
     return Panel(
         item,
         [line(places(counts.values, run)) for run in runs],
@@ -187,9 +199,9 @@ def _panel(item: str, rows: dict[str, int], periods: list[str], counts: Measure)
             if len(run) == 1
             for x, y in places(counts.values, run)
         ],
-        number(top),
-        f"{len(rows):,} of {len(periods):,} released, from {number(min(values))} to "
-        f"{number(max(values))}",
+        f"{top:,.0f}",
+        f"{len(rows):,} of {len(periods):,} released, from {counts.texts[lowest]} to "
+        f"{counts.texts[highest]}",
     )
 
 

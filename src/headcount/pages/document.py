@@ -6,31 +6,35 @@ A published file may have been made by anybody, so everything that a page relies
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-from headcount.errors import SourceError
+from headcount.errors import SettingsError, SourceError
 from headcount.ledger.published import document_of_file
 from headcount.outputs.json import document_to_json
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import Plain, document_of
+from headcount.results.digits import errors_of, for_people
 from headcount.results.guarantee import Guarantee
 from headcount.results.notices import Notice, notices_about
+from headcount.results.periods import period_among
 from headcount.results.release import Release
-
-#: What the columns of a release are called that say which period a row is about.
-PERIODS = ("day", "week", "month", "year")
+from headcount.results.totals import TotalInWords, totals_in_words
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number that was released about each item, with its 95 % interval, row by row."""
+    """One number that was released about each item, with its 95 % interval, row by row.
+
+    ``texts`` and ``intervals`` are the same for people to read.
+    """
 
     name: str
     values: list[float]
     lower: list[float]
     upper: list[float]
+    texts: list[str]
+    intervals: list[str]
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Document:
         """Return the document of a Parquet or JSON file that was published."""
         try:
             return cls._of(document_of_file(path))
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        except (AttributeError, KeyError, OverflowError, SettingsError, TypeError, ValueError):
             raise SourceError(f"{str(path)!r} is not a release that headcount wrote") from None
 
     @classmethod
@@ -76,6 +80,7 @@ class Document:
         made = cls(columns, rows, guarantee, document_to_json(document).decode())
         made.measures()
         made.notices()
+        made.totals()
         return made
 
     def __len__(self) -> int:
@@ -84,6 +89,10 @@ class Document:
     def notices(self) -> list[Notice]:
         """Return what to know about the release."""
         return list(notices_about(self.guarantee, len(self)))
+
+    def totals(self) -> list[TotalInWords]:
+        """Return what was released about all users together."""
+        return totals_in_words(self.guarantee.totals)
 
     @property
     def item_columns(self) -> list[str]:
@@ -106,18 +115,49 @@ class Document:
             prefix = "" if name == COUNT else f"{name}_"
             bounds = f"{prefix}lower", f"{prefix}upper"
             if set(bounds) <= set(self.columns):
-                found.append(Measure(name, *map(self._numbers, (name, *bounds))))
+                values, lower, upper = map(self._numbers, (name, *bounds))
+                texts, *ends = map(self._texts, (name, *bounds))
+                intervals = [f"{low} to {high}" for low, high in zip(*ends, strict=True)]
+                found.append(Measure(name, values, lower, upper, texts, intervals))
         return found
+
+    def errors(self) -> list[int | None]:
+        """Return for each column the place of the column with its standard error, if it has one."""
+        of = errors_of(self.columns[len(self.item_columns) :])
+        return [self.columns.index(of[name]) if name in of else None for name in self.columns]
+
+    def whole_columns(self) -> list[bool]:
+        """Return of each column whether all its values are whole: JSON in a browser cannot tell."""
+        return [all(isinstance(value, int) for value in self.column(name)) for name in self.columns]
+
+    def row_for_people(self, row: list[Plain]) -> list[str]:
+        """Return the released numbers of a row, with the digits that their errors leave them."""
+        errors, items = self.errors(), len(self.item_columns)
+        return [
+            for_people(value, None if error is None else row[error])
+            for value, error in zip(row[items:], errors[items:], strict=True)
+        ]
+
+    def _texts(self, name: str) -> list[str]:
+        error = self.errors()[self.columns.index(name)]
+        errors = [None if error is None else row[error] for row in self.rows]
+        return list(map(for_people, self.column(name), errors))
 
     def _numbers(self, name: str) -> list[float]:
         return [_number(value) for value in self.column(name)]
 
     def period(self) -> str | None:
         """Return the column that says which period a row is about, if there is one."""
-        for name in self.item_columns:
-            if name.lower() in PERIODS and self.rows and all(map(_is_date, self.column(name))):
-                return name
-        return None
+        return period_among(self.item_columns, self.column)
+
+    @property
+    def is_series(self) -> bool:
+        """Whether rows are about periods and nothing else: people read them in that order."""
+        return self.item_columns == [self.period()]
+
+    def rows_for_people(self) -> list[list[Plain]]:
+        """Return the rows in the order in which people read them."""
+        return sorted(self.rows, key=lambda row: str(row[0])) if self.is_series else self.rows
 
     def by_period(self, period: str) -> Iterator[tuple[str, str, list[Plain]]]:
         """Yield the period of each row, what else it is about, and the row."""
@@ -136,14 +176,6 @@ def _number(value: Plain) -> float:
     if not math.isfinite(number):
         raise ValueError("counts are finite")
     return number
-
-
-def _is_date(value: Plain) -> bool:
-    try:
-        date.fromisoformat(str(value))
-    except ValueError:
-        return False
-    return True
 
 
 def _check_guarantee(guarantee: Guarantee) -> None:

@@ -42,7 +42,7 @@ def _inert(value: object) -> object:
 
 
 def _json_text(text: str) -> Markup:
-    r"""Return JSON for a script element, the same to whoever parses it.
+    r"""Return JSON for a script element, the same to any parser.
 
     ``<`` stands in strings only, where ``\u003c`` means it; so no tag or comment begins in it.
     """

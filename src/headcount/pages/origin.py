@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
+from headcount.inputs.stdin import STDIN
 from headcount.ledger import Ledger
 from headcount.ledger.entries import Entry, Kind
 from headcount.results.canonical import fingerprint
@@ -59,7 +60,9 @@ def source_name(asked: Mapping[str, Any]) -> str | None:
     """Return what a source is called: no folder, server, password or SQL is part of it."""
     source, table = asked.get("source"), asked.get("table")
     parts = []
-    if isinstance(source, str) and not re.match(r"\w[\w+.-]*://", source):
+    if source == STDIN:
+        parts.append("stdin")
+    elif isinstance(source, str) and not re.match(r"\w[\w+.-]*://", source):
         parts.append(PurePath(source).name)
     if table is not None:
         parts.append(f"table {table}")

@@ -1,12 +1,13 @@
 """The page of a release: what a data owner opens, understands and forwards."""
 
 from headcount.outputs.csv import LEADING
-from headcount.pages.charts import bars_of, curve_of, number, over_time, shares_of
+from headcount.pages.charts import bars_of, curve_of, over_time, shares_of
 from headcount.pages.document import Document
 from headcount.pages.html import LONGEST, rendered
 from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
+from headcount.results.digits import DECIMALS_BELOW
 
 #: The rows that stand in the page itself, and those of each page of the table.
 ROWS = 25
@@ -39,13 +40,18 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         bars=[bars for bars in (bars_of(document, measure) for measure in measures) if bars],
         curve=curve_of(measures[0]) if measures else None,
         over_time=over_time(document),
+        period=document.period(),
         shares=shares_of(document),
-        rows=[_shown(row, len(items)) for row in document.rows[:ROWS]],
+        rows=[_shown(document, row) for row in document.rows_for_people()[:ROWS]],
         settings=[(name, _plain(value)) for name, value in guarantee.settings.items()],
         options={
             "columns": document.columns,
             "items": len(items),
+            "whole": document.whole_columns(),
+            "errors": document.errors(),
+            "decimalsBelow": DECIMALS_BELOW,
             "rows": ROWS,
+            "series": document.is_series,
             "leading": LEADING,
             "longest": LONGEST,
             "texts": _exact_texts(document),
@@ -60,16 +66,10 @@ def _heading(items: list[str], period: str | None) -> str:
     return f"Users per {others}, by {period}" if others else f"Users per {period}"
 
 
-def _shown(row: list[Plain], items: int) -> list[str]:
+def _shown(document: Document, row: list[Plain]) -> list[str]:
     """Return a row as the page's program shows it too."""
-    names = [_name(value) for value in row[:items]]
-    return names + [_figure(value) for value in row[items:]]
-
-
-def _figure(value: Plain) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else number(value)
+    names = [_name(value) for value in row[: len(document.item_columns)]]
+    return names + document.row_for_people(row)
 
 
 def _name(value: Plain) -> str:

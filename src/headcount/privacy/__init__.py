@@ -30,7 +30,7 @@ Read it in this order, with the paper beside it:
         tuning                 every number that was chosen by measuring
     mechanisms/threshold/      for a known contribution bound               threshold.md
     mechanisms/auto/           which of pcr and rationed promises more      look.md
-    mechanisms/further/        what is asked beside the counts              further.md
+    mechanisms/further/        what is asked beside the counts              further.md, sums.md
 
 What a mechanism may ask of the data is in `headcount.views.protocol`.
 """

@@ -1,4 +1,4 @@
-"""What whoever asked for a release should know of it, apart from its counts.
+"""What somebody who asked for a release should know about it, apart from its counts.
 
 A notice is data: a terminal, a notebook and a page can each show it in their own way.
 """
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from headcount.inputs.calendar import DayRange
 from headcount.inputs.unit import Unit
 from headcount.results.guarantee import Guarantee
+from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS
 
 #: ``caution``: the promise may be less than it seems. ``advice``: what to try instead.
 Severity = Literal["caution", "advice"]
@@ -63,9 +65,9 @@ ABOUT_UNITS = {
     Unit.COMPUTED: Notice(
         "computed-user",
         "caution",
-        "the user column is computed by the SQL, or headcount cannot tell that it is not. One of "
-        "its values is what the guarantee protects, and that may be less than all rows of one "
-        "person. Select the column that says who a person is, unchanged, to protect them.",
+        "the user column is computed by the SQL, or headcount cannot tell that it is not. The "
+        "guarantee protects one value of it, which may be less than all rows of one person. To "
+        "protect all of them, select the column that identifies a person, unchanged.",
     ),
 }
 NOT_PRIVATE = Notice(
@@ -113,14 +115,16 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     if unit in ABOUT_UNITS:
         yield ABOUT_UNITS[unit]
     if isinstance(by := guarantee.settings.get("by"), dict):
-        yield _about_periods(**by)
+        yield _about_periods(**by, between=guarantee.settings.get("between"))
     bound = guarantee.settings.get("max_items_per_user")
     if isinstance(bound, int):
         yield _about_bound(bound)
     if guarantee.totals:
         yield ROWS_OVERLAP
+    if isinstance(rations := guarantee.settings.get("rations"), dict):
+        yield _about_sums(rations)
     if "known_items" in guarantee.settings:
-        yield _about_list(guarantee.settings)
+        yield _about_list(guarantee)
     limits = {name: guarantee.settings.get(name) for name in ("min_users", "top")}
     if any(limits.values()):
         yield _about_rows(**limits, per=guarantee.settings.get("per"))
@@ -140,13 +144,37 @@ def _about_rows(min_users: object, top: object, per: object) -> Notice:
     return Notice("rows-left-out", "advice", text)
 
 
-def _about_list(settings: dict[str, object]) -> Notice:
-    bound, hidden = settings.get("bound"), settings.get("hidden_users")
+def _about_sums(rations: dict[str, object]) -> Notice:
+    each = [ration for ration in rations.values() if isinstance(ration, dict)]
+    hidden = max((int(ration.get("hidden_users", 0)) for ration in each), default=0)
     text = (
-        "The list of items is taken to be public. Exactly its items are counted, and no δ was "
-        f"spent on finding them. Who has more than {bound:,} of them counts for less than one in "
-        "each"
+        "What a user adds to rows, sums and means over all items is scaled into a ration that was "
+        "chosen under the same privacy. What that loses is estimated, and in the standard errors; "
+        f"but about {hidden:,} users can be hidden by noise, and if a few have far more than all "
+        "others, what they have beyond the ration is in neither."
     )
+    return Notice("rations", "advice", text)
+
+
+def _about_list(guarantee: Guarantee) -> Notice:
+    settings, public = guarantee.settings, guarantee.provenance.public
+    bound, hidden = settings.get("bound"), settings.get("hidden_users")
+    within = guarantee.protected_period
+    exactly = "The list of items is taken to be public. Exactly its items are counted"
+    if RANGE_OF_DAYS in public and LIST_OF_ITEMS in public:
+        exactly = (
+            "The list of items and the range of days are taken to be public. Exactly these items "
+            "are counted, in each period of the range"
+        )
+    elif RANGE_OF_DAYS in public:
+        exactly = "The range of days is taken to be public. Exactly its periods are counted"
+    text = f"{exactly}, and no δ was spent on finding them"
+    by = settings.get("by")
+    one_each = within is not None and isinstance(by, dict) and by.get("period") == within
+    nobody_has_more = bound == settings["known_items"] or (one_each and LIST_OF_ITEMS not in public)
+    if not nobody_has_more:
+        together = "" if within is None else f" within one {within}"
+        text += f". Who has more than {bound:,} of them{together} counts for less than one in each"
     if hidden:
         text += (
             f". Up to about {hidden:,} such users may be hidden by noise, and an item that all of "
@@ -156,14 +184,32 @@ def _about_list(settings: dict[str, object]) -> Notice:
     return Notice("known-items", "advice", f"{text}.")
 
 
-def _about_periods(period: str, column: str, timezone: str | None) -> Notice:
+def _about_periods(
+    period: str, column: str, timezone: str | None, between: object = None
+) -> Notice:
     from_monday = " (ISO weeks, from Monday)" if period == "week" else ""
     where = "as they are written" if timezone is None else f"in the time zone {timezone}"
     text = (
         f"Users are counted within each {period} of {column!r}{from_monday}, taken {where}; one "
-        f"who has an item in several {period}s counts in each of them."
+        f"who has rows in several {period}s counts in each of them."
     )
+    if isinstance(between, list):
+        first, last = between
+        text += f" Only rows of the days from {first} to {last} count"
+        text += f"{_cut_short(DayRange.of(between), period)}."
     return Notice("periods", "advice", text)
+
+
+def _cut_short(days: DayRange, period: str) -> str:
+    """Say which periods of a range have days outside it, if any have."""
+    cut_first, cut_last = days.cuts(period)
+    if not (cut_first or cut_last):
+        return ""
+    if days.first_days(period).size == 1:
+        return f", which is only part of that {period}"
+    if cut_first and cut_last:
+        return f", so the first and the last {period} are cut short"
+    return f", so the {'first' if cut_first else 'last'} {period} is cut short"
 
 
 def _about_bound(max_items_per_user: int) -> Notice:

@@ -9,6 +9,8 @@ ALWAYS_PUBLIC = (
     "the names and types of the columns",
     "the budget, the method and its settings",
 )
+#: What some take as public beside that.
+LIST_OF_ITEMS, RANGE_OF_DAYS = "the list of items", "the range of days"
 #: What is done to the numbers of every release once they are noisy.
 ALWAYS_AFTERWARDS = (
     "intervals from each estimate and its standard error",

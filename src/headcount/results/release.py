@@ -12,8 +12,10 @@ from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, shown_above
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import METADATA_KEY, account_of
+from headcount.results.digits import rounded_interval
 from headcount.results.guarantee import Guarantee
 from headcount.results.notices import Notice, notices_about
+from headcount.results.totals import totals_in_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +112,10 @@ class Release:
             f"Guarantee: {self.guarantee}",
             f"Spent: ρ = {shown_above(self.spent['rho'])}, "
             f"δ = {shown_above(self.spent['delta'], 3)}.",
-            *map(_sentence_about, self.totals.items()),
+            *(
+                f"{total.words}: {total.count} (standard error {total.std_error})."
+                for total in totals_in_words(self.totals)
+            ),
             *map(str, self.notices()),
         ]
 
@@ -177,19 +182,32 @@ def build_release(
 
 def _shown(total: "Total") -> dict[str, float]:
     """Return a total as it is published, with the names of the columns of a count."""
-    reach = _Z * total.sigma
+    import numpy as np
+
+    noisy, sigma = np.array([float(total.noisy)]), np.array([total.sigma])
+    error, lower, upper = _interval(noisy, sigma, 0.0)
     return {
         "count": max(total.noisy, 0),
-        "std_error": total.sigma,
-        "lower": max(total.noisy - reach, 0.0),
-        "upper": max(total.noisy + reach, 0.0),
+        "std_error": float(error[0]),
+        "lower": float(lower[0]),
+        "upper": float(upper[0]),
     }
 
 
-def _sentence_about(named: tuple[str, dict[str, float]]) -> str:
-    name, shown = named
-    whom = "Users with an item" if name == "total" else "Users with an item that is not listed"
-    return f"{whom}: {shown['count']:,} (standard error {shown['std_error']:,.1f})."
+def _interval(
+    values: "NDArray[np.float64]", errors: "NDArray[np.float64]", lowest: float
+) -> tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]:
+    """Return standard errors and 95 % intervals as they are published.
+
+    What cannot be below ``lowest`` has an interval that ends as far above it as noise reaches, also
+    where the noise made the value much lower: one of no width would claim to be exact.
+    """
+    import numpy as np
+
+    reach = _Z * errors
+    upper = np.maximum(values, lowest) + reach
+    errors, lower, upper = rounded_interval(errors, values - reach, upper)
+    return errors, np.maximum(lower, lowest), upper
 
 
 def _columns_of(
@@ -202,11 +220,12 @@ def _columns_of(
     values, errors = measure.estimates[order], measure.errors[order]
     lowest = -np.inf if measure.lowest is None else measure.lowest
     shown = np.rint(values).astype(np.int64) if measure.whole else values
+    errors, lower, upper = _interval(values, errors, lowest)
     columns = {
         name: to_arrow(np.maximum(shown, lowest).astype(shown.dtype)),
         f"{prefix}std_error": to_arrow(errors),
-        f"{prefix}lower": to_arrow(np.maximum(values - _Z * errors, lowest)),
-        f"{prefix}upper": to_arrow(np.maximum(values + _Z * errors, lowest)),
+        f"{prefix}lower": to_arrow(lower),
+        f"{prefix}upper": to_arrow(upper),
     }
     if with_noisy:
         columns |= {

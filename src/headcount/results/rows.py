@@ -44,11 +44,11 @@ class RowLimits:
 
     def applied_to(self, release: Release) -> Release:
         """Return a release with these rows only, which says so among its settings."""
+        if not self.to_dict() and not self.per:
+            return release
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if not self.to_dict() and not self.per:
-            return release
         table = release.table
         if self.min_users is not None:
             table = table.filter(pc.greater_equal(table[COUNT], self.min_users))

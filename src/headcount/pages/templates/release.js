@@ -4,7 +4,7 @@
   const text = byId("data").textContent;
   const release = JSON.parse(text);
   const options = JSON.parse(byId("options").textContent);
-  const { columns, items, rows: pageSize, leading, longest } = options;
+  const { columns, items, whole, errors, decimalsBelow, rows: pageSize, leading, longest } = options;
   const texts = new Map(Object.entries(options.texts));
 
   // Characters that steer how others are shown are written as escapes, as headcount does everywhere.
@@ -22,10 +22,13 @@
   };
 
   const named = (value) => (value === null ? "(none)" : String(value));
-  const figure = (value) => {
-    if (typeof value !== "number") return String(value);
-    const digits = Number.isInteger(value) || Math.abs(value) >= 1000 ? 0 : 1;
-    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  // As `for_people` in Python: with the digits that the standard error of a number leaves it.
+  const figure = (values, n) => {
+    if (typeof values[n] !== "number") return String(values[n]);
+    const error = errors[n] === null ? 0 : values[errors[n]];
+    const decimals = error > 0 ? decimalsBelow.filter((step) => error < step).length : 1;
+    const [before, ...after] = values[n].toFixed(whole[n] ? 0 : decimals).split(".");
+    return [before.replace(/\B(?=(\d{3})+$)/g, ","), ...after].join(".");
   };
 
   const table = release.items.map((item, number) => {
@@ -38,17 +41,17 @@
   const heads = Array.from(byId("rows").tHead.rows[0].cells);
   let shown = table;
   let page = 0;
-  let sorting = { column: -1, down: false };
+  let sorting = { column: options.series ? 0 : -1, down: false };
 
   const show = () => {
     const begin = page * pageSize;
     const fragment = document.createDocumentFragment();
     for (const row of shown.slice(begin, begin + pageSize)) {
       const line = document.createElement("tr");
-      row.values.forEach((value, n) => {
+      row.values.forEach((_, n) => {
         const cell = document.createElement("td");
         const inner = document.createElement("bdi");
-        inner.textContent = visible(shortened(n < items ? row.names[n] : figure(value)));
+        inner.textContent = visible(shortened(n < items ? row.names[n] : figure(row.values, n)));
         if (n >= items) cell.className = "number";
         cell.append(inner);
         line.append(cell);
@@ -124,5 +127,6 @@
 
   byId("tools").hidden = false;
   byId("pager").hidden = false;
-  show();
+  if (options.series) heads[0].setAttribute("aria-sort", "ascending");
+  arrange();
 })();

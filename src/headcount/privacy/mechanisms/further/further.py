@@ -8,6 +8,8 @@ from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.base import MechanismResult, Progress
+from headcount.privacy.mechanisms.further.aggregates import Aggregates
+from headcount.privacy.mechanisms.further.sums import Sums
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE, Totals
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import SnapshotView
@@ -19,22 +21,34 @@ class Further:
 
     Attributes:
         totals: which numbers about all users are asked for.
+        aggregates: what else is asked for about each item.
     """
 
     totals: Totals = field(default_factory=Totals)
+    aggregates: Aggregates = field(default_factory=Aggregates)
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
-        return bool(self.totals)
+        return bool(self.totals or self.aggregates)
 
     @property
     def share(self) -> Fraction:
         """The share of ρ that goes to all of it: a public rule."""
+        return self._for_totals + self._for_aggregates
+
+    @property
+    def _for_totals(self) -> Fraction:
         return TOTAL_SHARE * len(self.totals.names)
+
+    @property
+    def _for_aggregates(self) -> Fraction:
+        return (1 - self._for_totals) * self.aggregates.share
 
     def to_dict(self) -> dict[str, object]:
         """Return what is asked as plain values."""
-        return {"totals": list(self.totals.names)}
+        asked: dict[str, object] = {"totals": list(self.totals.names)}
+        # Named only where they are asked for: ledgers know questions by this.
+        return asked | ({"aggregates": self.aggregates.to_dict()} if self.aggregates else {})
 
     def prepare(
         self,
@@ -56,22 +70,34 @@ class Further:
             return counts
         if not view.several_passes:
             raise SettingsError(
-                "totals need an engine that can keep rows between passes, which this one cannot, "
-                "or not with the rights that there are"
+                "totals, rows, sums and means need an engine that can keep rows between passes; "
+                "this one cannot, or has not been given the right to"
             )
-        everybody = view.everybody()
+        everybody = view.everybody() if self.totals else None
+        amounts = view.amounts() if self.aggregates else None
 
         def run() -> MechanismResult:
             made = counts()
-            filter_ = PrivacyFilter(Cost(budget.rho_for_filter * self.share))
-            totals = self.totals.release(
-                everybody, made.items, budget.rho_for_filter, entropy, filter_, progress
-            )
+            rho = budget.rho_for_filter
+            filter_ = PrivacyFilter(Cost(rho * self.share))
+            if everybody is not None:
+                released = self.totals.release(
+                    everybody, made.items, rho, entropy, filter_, progress
+                )
+                made = replace(made, totals=released)
+            if amounts is not None:
+                sums = Sums(self.aggregates, amounts, rho * self._for_aggregates, entropy, filter_)
+                measures, chosen = sums.release(made.items, made.counts, progress)
+                made = replace(
+                    made,
+                    measures=(*made.measures, *measures),
+                    settings={**made.settings, **self.aggregates.settings, **chosen},
+                    post_processing=(*made.post_processing, *self.aggregates.post_processing),
+                )
             return replace(
                 made,
-                totals=totals,
                 spent=made.spent + filter_.spent,
-                mechanisms=(*made.mechanisms, *self.totals.steps),
+                mechanisms=(*made.mechanisms, *self.totals.steps, *self.aggregates.steps),
             )
 
         return run

@@ -56,7 +56,12 @@ class KnownCounts:
 
 
 def known_release(
-    population: Population, items: int, rho: Fraction, entropy: Entropy, bound: int | None = None
+    population: Population,
+    items: int,
+    rho: Fraction,
+    entropy: Entropy,
+    bound: int | None = None,
+    most: int | None = None,
 ) -> KnownCounts:
     """Count so many items, which have all been found in a population that has no others.
 
@@ -69,17 +74,20 @@ def known_release(
         rho: what may be spent.
         entropy: where noise comes from.
         bound: how many items of a user are to count in full; chosen if not given.
+        most: how many of the items one user can have, if that follows from the list. Privacy does
+            not rest on it.
     """
     asking = PaidQueries(population, entropy, PrivacyFilter(Cost(rho)))
+    most = items if most is None else most
     low, hidden = 0.0, 0
-    if bound is None and items > 1:
+    if bound is None and most > 1:
         sizes = asking.sizes(SIZES_SHARE * rho)
-        users, noise = seen_users(sizes.noisy, sizes.sigma, items)
-        bound, low = chosen_bound(users, items, asking.filter.left.rho)
+        users, noise = seen_users(sizes.noisy, sizes.sigma, most)
+        bound, low = chosen_bound(users, most, asking.filter.left.rho)
         # In all bins beyond the bound together.
         beyond = sum(1 for upper in Sizes.UPPERS[: users.size] if upper > bound)
-        hidden = math.ceil(SEEN * noise * math.sqrt(beyond)) if bound < items else 0
-    bound = min(bound or 1, items)
+        hidden = math.ceil(SEEN * noise * math.sqrt(beyond)) if bound < most else 0
+    bound = min(bound or 1, most)
     rest = asking.filter.left.rho
     sigma = sigma_for(rest, bound) * _ROUNDING
     noisy = asking.counts(np.full(items, sigma), rest)
@@ -106,7 +114,7 @@ def seen_users(
 def chosen_bound(users: NDArray[np.float64], items: int, rho: Fraction) -> tuple[int, float]:
     """Return how many items are to count in full, and how low a count may be then.
 
-    Whoever has k items, more than the bound b, counts for √(b/k) in each. An item whose users are
+    A user with k items, more than the bound b, counts for √(b/k) in each. An item whose users are
     all of these is low by the sum of what they lack, and none is lower. The bound is the one for
     which the squares of that and of σ add up to the least.
     """

@@ -68,15 +68,15 @@ class Known(Mechanism):
     ) -> Callable[[], MechanismResult]:
         """Gather who has which of the items."""
         progress("gathering who has what")
-        pairs, items = view.known_pairs()
-        return partial(self._run, pairs, items, entropy, progress)
+        pairs, items, most = view.known_pairs()
+        return partial(self._run, pairs, items, most, entropy, progress)
 
     def _run(
-        self, pairs: Pairs, items: int, entropy: Entropy, progress: Progress
+        self, pairs: Pairs, items: int, most: int, entropy: Entropy, progress: Progress
     ) -> MechanismResult:
         progress("counting items")
         rho = Fraction(self.budget.rho)
-        released = known_release(pairs, items, rho, entropy, self.bound)
+        released = known_release(pairs, items, rho, entropy, self.bound, most)
         return MechanismResult.of_counts(
             items=pairs.found_named(np.arange(items)),
             estimates=released.noisy,
@@ -91,7 +91,7 @@ class Known(Mechanism):
                 "hidden_users": released.hidden,
             },
             mechanisms=(
-                *(() if self.bound is not None or items <= 1 else (SIZES,)),
+                *(() if self.bound is not None or most <= 1 else (SIZES,)),
                 "discrete Gaussian noise on the counts of listed items, one l2 ration per user",
             ),
         )

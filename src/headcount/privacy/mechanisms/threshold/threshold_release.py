@@ -1,4 +1,4 @@
-"""Noise on every count and a threshold, for whoever knows how many items a user has at most.
+"""Noise on every count and a threshold, for owners who know how many items a user has at most.
 
 `threshold.md`, beside this file, is the proof of what `threshold_release` claims.
 """

@@ -1,0 +1,78 @@
+"""The digits that mean something: three of a standard error, and those of an interval to its place.
+
+A standard error says how far the digits of a count can be trusted. Three digits of it, rounded up,
+overstate it by at most 1 %. What is rounded is what is published, in every form alike, so that all
+of them have one fingerprint. It is post-processing. A standard error is rounded up and an interval
+outwards, so that a release never claims to be more precise than it is.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.privacy.mechanisms.base import COUNT
+
+_SIGNIFICANT = 3
+# Beyond these decimals there is no noise to speak of, and a float of a large count has no more.
+_MOST_DECIMALS = 6
+
+#: A number for people to read has one decimal more for each of these that its standard error is
+#: below, so that two digits of the error are seen, and three of one above 100.
+DECIMALS_BELOW = (100.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+
+Floats = NDArray[np.float64]
+
+
+def for_people(value: object, error: object) -> str:
+    """Write a released number with the digits that its standard error leaves it.
+
+    Whole numbers have all of theirs. Where no error is known, one decimal is shown.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(error, int | float) or not error > 0:
+        return f"{value:,.1f}"
+    return f"{value:,.{sum(error < step for step in DECIMALS_BELOW)}f}"
+
+
+def errors_of(columns: Sequence[str]) -> dict[str, str]:
+    """Return, for each column with a released number, the column with its standard error."""
+    found: dict[str, str] = {}
+    for name in columns:
+        prefix = "" if name == COUNT else f"{name}_"
+        error, noisy_error = f"{prefix}std_error", f"{prefix}noisy_std_error"
+        if error in columns:
+            found |= dict.fromkeys((name, error, f"{prefix}lower", f"{prefix}upper"), error)
+            found |= dict.fromkeys((f"noisy_{name}", noisy_error), noisy_error)
+    return {name: error for name, error in found.items() if {name, error} <= set(columns)}
+
+
+def rounded_interval(errors: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return standard errors with three digits, and lower and upper limits to the same place."""
+    decimals = _decimals(errors)
+    return (
+        -_floor(-errors, decimals),
+        _floor(lower, decimals),
+        -_floor(-upper, decimals),
+    )
+
+
+def _decimals(errors: Floats) -> NDArray[np.int64]:
+    """Return how many decimals a number with so large an error has; below 0 for tens and so on."""
+    size = np.floor(np.log10(np.maximum(errors, 10.0**-_MOST_DECIMALS)))
+    decimals: NDArray[np.int64] = np.minimum(_SIGNIFICANT - 1 - size, _MOST_DECIMALS).astype(int)
+    return decimals
+
+
+def _floor(values: Floats, decimals: NDArray[np.int64]) -> Floats:
+    """Return values rounded down; each is the float that is nearest to the decimal."""
+    scale = 10.0 ** np.abs(decimals)
+    whole = np.floor(np.where(decimals >= 0, values * scale, values / scale))
+    # What has no more digits already must not lose one to the arithmetic.
+    near = np.rint(np.where(decimals >= 0, values * scale, values / scale))
+    exact = np.where(decimals >= 0, near / scale, near * scale) == values
+    whole = np.where(exact, near, whole)
+    return np.where(decimals >= 0, whole / scale, whole * scale) + 0.0  # no minus zero

@@ -1,0 +1,125 @@
+"""An audit of sums: no two neighbours are told apart better than is claimed.
+
+Each run is made again on the other neighbour with the answers that it got, so that a run is scored
+by how much likelier all of its answers are on one neighbour than on the other.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.base import COUNT, Measure
+from headcount.privacy.mechanisms.further import Aggregates
+from headcount.privacy.mechanisms.further.sums import Sums
+from headcount.privacy.randomness import SeededEntropy
+from tests.privacy.amounts import PlainAmounts
+from tests.privacy.audit import HalfTheNoise, epsilon_at_least, gaussian_score
+
+RUNS = int(os.environ.get("AUDIT_RUNS", "10000")) // 5
+BUDGET = Budget(epsilon=1.5, delta=0.1)
+ITEMS = ["a", "b"]
+COUNTS = Measure(COUNT, *[np.array([41.0, 40.0])] * 4)
+# So many that a ration is chosen which fits them.
+OTHERS = [(n, item, {"v": value}) for n in range(40) for item, value in (("a", 3.0), ("b", -2.0))]
+USERS = {
+    "ordinary": [("z", "a", {"v": 2.0}), ("z", "b", {"v": 2.0})],
+    "huge": [("z", "a", {"v": 1e30}), ("z", "b", {"v": -1e30})],
+}
+ASKED = {
+    "any values": Aggregates(sums=("v",)),
+    "bounded": Aggregates(sums=("v",), bounds={"v": (-4.0, 4.0)}),
+}
+
+
+class Noted:
+    """Notes what is asked, and answers with noise or with answers that were given before."""
+
+    private = False
+
+    def __init__(self, noise, answers=()):
+        self.noise, self.given, self.asked = noise, iter(answers), []
+
+    def discrete_gaussian(self, values, sigma):
+        noisy = next(self.given, None)
+        if noisy is None:
+            noisy = self.noise.discrete_gaussian(values, sigma)
+        self.asked.append((np.array(values, float), np.array(noisy, float), sigma))
+        return noisy
+
+
+class Remembered(PlainAmounts):
+    """Amounts that answer the same question once: runs differ in noise only."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.known = {}
+
+    def _once(self, key, answer):
+        if key not in self.known:
+            self.known[key] = answer()
+        return self.known[key]
+
+    def magnitudes(self, quantity, at_least):
+        return self._once(quantity, lambda: super(Remembered, self).magnitudes(quantity, at_least))
+
+    def measure(self, quantities, grids, released, divisors):
+        self.key = tuple(grids)
+        ask = super().measure
+        self._once(self.key, lambda: (ask(quantities, grids, released, divisors), self.found))
+        _, self.found = self.known[self.key]
+
+    def norms(self, place, shift, at_least):
+        ask = super().norms
+        return self._once((self.key, shift), lambda: ask(place, shift, at_least))
+
+    def scaled_sums(self, place, ration):
+        ask = super().scaled_sums
+        return self._once((self.key, ration), lambda: ask(place, ration))
+
+
+def run(amounts, asked, noise, answers=()):
+    noted = Noted(noise, answers)
+    rho = BUDGET.rho_for_filter
+    Sums(asked, amounts, rho, noted, PrivacyFilter(Cost(rho))).release(
+        ITEMS, COUNTS, lambda message: None
+    )
+    return noted.asked
+
+
+def scores(rows, other, asked, noise):
+    """Return how much likelier each run on some rows is there than on the others, as a log."""
+    found = []
+    rows, other = Remembered(rows), Remembered(other)
+    for _ in range(RUNS):
+        made = run(rows, asked, noise)
+        again = run(other, asked, noise, [noisy.astype(int).tolist() for _, noisy, _ in made])
+        found.append(
+            sum(
+                gaussian_score(noisy, here, there, sigma).sum()
+                for (here, noisy, sigma), (there, _, _) in zip(made, again, strict=True)
+            )
+        )
+    return np.array(found)
+
+
+def told_apart(few, many, asked, noise, times=1):
+    """Return what ε is at least; ``times`` is how far scores are from logs of true ratios."""
+    one, two = (
+        times * scores(*sides, asked, noise(seed))
+        for seed, sides in ((1, (few, many)), (2, (many, few)))
+    )
+    return max(epsilon_at_least(one, -two, BUDGET.delta), epsilon_at_least(two, -one, BUDGET.delta))
+
+
+@pytest.mark.parametrize(("user", "asked"), [("huge", "any values"), ("ordinary", "bounded")])
+def test_no_user_is_told_apart_better_than_is_claimed(user, asked):
+    few, many = OTHERS, [*OTHERS, *USERS[user]]
+    assert told_apart(few, many, ASKED[asked], SeededEntropy) <= BUDGET.epsilon
+
+
+def test_half_the_noise_is_noticed():  # or the audit could notice nothing
+    few, many = OTHERS, [*OTHERS, *USERS["huge"]]
+    assert told_apart(few, many, ASKED["any values"], HalfTheNoise, times=4) > BUDGET.epsilon
