@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import gzip
 import io
 import json
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import click
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -54,6 +56,12 @@ def example_files(tmp_path_factory):
         file.writelines(
             json.dumps({"user_id": user, "query": query}) + "\n" for user, query in searches
         )
+    pyarrow.feather.write_feather(events, str(folder / "events.feather"))
+    for name, between in (("excel.csv", ";"), ("events.txt", ";"), ("events.csv.gz", ",")):
+        rows = [("user_id", "query"), *searches]
+        lines = "".join(f"{user}{between}{query}\n" for user, query in rows)
+        zipped = name.endswith(".gz")
+        (folder / name).write_bytes(gzip.compress(lines.encode()) if zipped else lines.encode())
     (folder / "logs").mkdir()
     for day, first in enumerate((0, 2000)):
         with (folder / "logs" / f"day{day}.csv").open("w", newline="") as file:

@@ -40,7 +40,7 @@ def test_a_mutation_is_noticed_or_not():
     The copy is what is tested, whatever is installed: the code here has no such fault.
     """
     costs = "privacy/test_filter.py::test_a_cost_is_not_negative"
-    condition = "if self.rho < 0 or self.delta < 0:"
+    condition = "if self.rho.numerator < 0 or self.delta.numerator < 0:"
     real = Mutant("a negative cost", "privacy/accounting/filter.py", condition, "if False:", costs)
     killed, how = judged(real)
     assert killed

@@ -1,11 +1,13 @@
 """A release in a notebook: in a real kernel, which DuckDB knows to be one."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.engines.conftest import needs
+from tests.markdown import ROOT
 
 # As if it were not installed.
 WITHOUT_WIDGETS = "import sys\nsys.modules['ipywidgets'] = None"
@@ -28,9 +30,12 @@ for method in ("auto", "pcr", "rationed"):
 """
 
 
+BOOK = ROOT / "docs" / "notebook.ipynb"
+
+
 @pytest.fixture
 def notebook(tmp_path, monkeypatch):
-    """Run cells in a kernel of this Python; return what is shown below each."""
+    """Run cells, in a folder of their own; return what is shown below each."""
     nbclient, nbformat = needs("nbclient"), needs("nbformat")
     needs("ipykernel")
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
@@ -43,7 +48,9 @@ def notebook(tmp_path, monkeypatch):
 
     def run(*cells):
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-        nbclient.NotebookClient(book, timeout=600, kernel_name="python3").execute()
+        place = {"metadata": {"path": str(tmp_path)}}
+        client = nbclient.NotebookClient(book, timeout=600, kernel_name="python3", resources=place)
+        client.execute()
         return [cell.outputs for cell in book.cells]
 
     return run
@@ -69,3 +76,37 @@ except duckdb.InvalidInputException:
 """
     _, shown = notebook(WITHOUT_WIDGETS, ask)
     assert [output.text for output in shown] == ["refused\n"]
+
+
+# --- the notebook of the documentation ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def book():
+    return needs("nbformat").read(BOOK, as_version=4)
+
+
+def test_the_notebook_of_the_documentation_runs(notebook, book):
+    """And shows the same kinds of things as those that are kept in it."""
+    needs("matplotlib")
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    shown = notebook(*(cell.source for cell in cells))
+
+    def kinds(outputs):
+        return [(one.output_type, sorted(one.get("data", {}))) for one in outputs]
+
+    assert [kinds(outputs) for outputs in shown] == [kinds(cell.outputs) for cell in cells]
+    pictures = {kind for outputs in shown for one in outputs for kind in one.get("data", {})}
+    assert {"text/html", "image/png"} <= pictures
+
+
+def test_what_the_notebook_shows_names_no_path_and_no_warning(book):
+    text = re.sub(r'"image/png": "[^"]*"', "", str(book))
+    assert not re.search(r"/(?:home|root|tmp|Users|work)/|\\bstderr\\b|Warning", text)
+
+
+def test_links_of_the_notebook_resolve(book):
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            for link in re.findall(r"\]\((?!https?:)([^)#]+)", cell.source):
+                assert (BOOK.parent / link).is_file(), link

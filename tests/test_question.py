@@ -108,7 +108,7 @@ def test_json_that_is_no_question_is_refused(asked, change, error):
         Question.from_dict({**asked.to_dict(), **change})
 
 
-@pytest.mark.parametrize("missing", ["source", "user", "item", "budget", "format"])
+@pytest.mark.parametrize("missing", ["source", "user", "budget", "format"])
 def test_what_is_needed_is_needed(asked, missing):
     written = asked.to_dict()
     del written[missing]

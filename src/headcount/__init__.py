@@ -8,36 +8,39 @@ release.to_pandas()
 print(release.guarantee)
 """
 
-from importlib.metadata import version as _version
+from headcount.starting import importing
 
-from headcount.api import release, release_counts
-from headcount.cautions import PrivacyWarning
-from headcount.engines.cancel import CancelToken
-from headcount.errors import (
-    BudgetError,
-    BudgetExceededError,
-    BudgetRefusedError,
-    CancelledError,
-    EngineError,
-    HeadcountError,
-    InputError,
-    LedgerError,
-    LedgerUnavailableError,
-    MissingExtraError,
-    NotPrivateError,
-    OutputError,
-    SettingsError,
-    SourceError,
-    VerificationError,
-)
-from headcount.ledger.ledger import Ledger
-from headcount.pipeline import ask
-from headcount.planning import Estimate, Forecast, plan
-from headcount.privacy.accounting.budget import Budget
-from headcount.question import Question
-from headcount.results.guarantee import Guarantee
-from headcount.results.notices import Notice
-from headcount.results.release import Release
+with importing():
+    from importlib.metadata import version as _version
+
+    from headcount.api import release, release_counts
+    from headcount.cautions import PrivacyWarning
+    from headcount.engines.cancel import CancelToken
+    from headcount.errors import (
+        BudgetError,
+        BudgetExceededError,
+        BudgetRefusedError,
+        CancelledError,
+        EngineError,
+        HeadcountError,
+        InputError,
+        LedgerError,
+        LedgerUnavailableError,
+        MissingExtraError,
+        NotPrivateError,
+        OutputError,
+        SettingsError,
+        SourceError,
+        VerificationError,
+    )
+    from headcount.ledger.ledger import Ledger
+    from headcount.pipeline import ask
+    from headcount.planning import Estimate, Forecast, plan
+    from headcount.privacy.accounting.budget import Budget
+    from headcount.question import Question
+    from headcount.results.guarantee import Guarantee
+    from headcount.results.notices import Notice
+    from headcount.results.release import Release
 
 __version__ = _version("headcount")
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headcount.engines import DEFAULT_MEMORY, CancelToken
+from headcount.engines.layout import InputFormat
+from headcount.histogram_question import HistogramQuestion
 from headcount.inputs import SourceName, TableLike
 from headcount.inputs.periods import Period, Protect
 from headcount.pipeline import LedgerName, ask, ask_of_histogram, silent
@@ -12,7 +14,8 @@ from headcount.privacy.mechanisms import Progress
 from headcount.question import (
     DEFAULT_METHOD,
     Columns,
-    HistogramQuestion,
+    Count,
+    Day,
     Method,
     Question,
     budget_of,
@@ -24,7 +27,7 @@ def release(
     source: SourceName | TableLike,
     *,
     user: str,
-    item: str | Sequence[str],
+    item: str | Sequence[str] = (),
     budget: Budget | None = None,
     epsilon: float | None = None,
     rho: float | None = None,
@@ -34,6 +37,8 @@ def release(
     sql: str | None = None,
     where: str | None = None,
     items_from: SourceName | TableLike | Sequence[Any] | None = None,
+    input_format: InputFormat | None = None,
+    delimiter: str | None = None,
     engine: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
     method: Method = DEFAULT_METHOD,
@@ -44,9 +49,15 @@ def release(
     top: int | None = None,
     by: tuple[Period, str] | None = None,
     timezone: str | None = None,
+    between: tuple[Day, Day] | None = None,
     protect: Protect = "user",
     total: bool = False,
     other: bool = False,
+    count: Count | None = None,
+    sum: str | Sequence[str] = (),  # noqa: A002 (as SQL and the command line call it)
+    mean: str | Sequence[str] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    max_rows_per_user_item: int | None = None,
     columns: Columns = "standard",
     memory: str = DEFAULT_MEMORY,
     ledger: LedgerName | None = None,
@@ -67,11 +78,13 @@ def release(
     or if this process released the same source before without a ledger that adds them up.
 
     Args:
-        source: a path or glob of Parquet, CSV or JSON lines files, a DuckDB or SQLite file, a
-            pandas or Polars data frame, a PyArrow table, a Spark data frame, an Ibis table of
-            any backend, or the URL of a server: ``postgres://…``, ``spark://…``.
+        source: a path or glob of Parquet, Arrow (Feather), CSV or JSON lines files, ``"-"`` for
+            stdin, a DuckDB or SQLite file, a pandas or Polars data frame, a table, dataset or
+            stream of PyArrow, a DuckDB relation, a Spark data frame, an Ibis table of any backend,
+            or the URL of a server: ``postgres://…``, ``spark://…``.
         user: the column that identifies the user.
-        item: the column, or columns, whose values are counted.
+        item: the column, or columns, whose values are counted; without any, ``by`` counts all users
+            of each period.
         budget: what may be spent; or give it as one of the next two.
         epsilon: ε of the whole release, as in (ε, δ)-DP.
         rho: ρ of the whole release, as in zCDP.
@@ -85,7 +98,12 @@ def release(
             left out.
         items_from: a public list of items: a ``.csv`` or ``.parquet`` file with the item columns, a
             table in memory, or values (tuples, for several columns). Exactly these come out, also
-            those that nobody has, and no δ is spent on finding them.
+            those that nobody has, and no δ is spent on finding them. With ``by`` it names the first
+            day of each period too, or ``between`` gives them.
+        input_format: what files are, or stdin, where no ending says it: ``"parquet"``,
+            ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"json"`` (lines).
+        delimiter: what separates the fields of a line of CSV, such as ``";"``; a comma if not
+            given, or a tab in TSV.
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
         spark_conf: settings for a Spark that is started for this.
         method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs the
@@ -98,16 +116,27 @@ def release(
             If somebody has more, counts are too low; the guarantee holds all the same.
         min_users: leaves items out whose released count is lower. It costs nothing, and saves
             nothing.
-        top: keeps so many of the highest released counts. It costs nothing, and saves nothing.
+        top: keeps only this many of the highest counts. It costs nothing, and saves nothing.
         by: a period and a column of dates or timestamps, such as ``("week", "when")``: users are
             counted within each day, week (from Monday), month or year, whose first day is in a
             column of its name. Rows without a time are left out.
         timezone: whose days are meant where the times have a time zone, as the IANA database calls
             it; UTC if not given. Times without a zone are taken as they are written.
+        between: the first and the last day whose rows count, such as ``("2026-01-01",
+            "2026-03-31")``. With it the periods are public: without ``item``, or with
+            ``items_from``, exactly its periods come out, and no δ is spent on finding them.
         protect: ``"user"`` protects all rows of a person; ``"user-day"``, ``"user-week"``,
             ``"user-month"`` and ``"user-year"`` those within one period only, which is less.
         total: whether the number of all users who have an item is released too.
         other: whether the number of users who have an item that is not listed is released too.
+        count: ``"rows"`` releases how many rows each item has too.
+        sum: the column, or columns, whose sum over the rows of each item is released too. Values
+            need no bounds. What is NULL, NaN or infinite counts for nothing.
+        mean: the column, or columns, whose mean over the rows of each item is released too.
+        bounds: what values of a column are clipped to, as in ``{"amount": (0, 1000)}``, if that is
+            known without looking at the data. It makes the noise smaller.
+        max_rows_per_user_item: how many rows of a user and an item count for rows, sums and means,
+            if that is known. It makes the noise smaller.
         columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
             anything was estimated from them.
         memory: what the embedded engine may use before it spills to disk.
@@ -137,6 +166,8 @@ def release(
         sql=sql,
         where=where,
         items_from=items_from,
+        input_format=input_format,
+        delimiter=delimiter,
         engine=engine,
         spark_conf=spark_conf or {},
         method=method,
@@ -147,9 +178,15 @@ def release(
         top=top,
         by=by,
         timezone=timezone,
+        between=between,
         protect=protect,
         total=total,
         other=other,
+        count=count,
+        sum=sum,
+        mean=mean,
+        bounds=bounds or {},
+        max_rows_per_user_item=max_rows_per_user_item,
         columns=columns,
         data_version=data_version,
     )
@@ -206,7 +243,8 @@ def release_counts(
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
         users: how many users were counted, before any cut and by the same ids; with it, ``"pcr"``
             releases more. It must be the exact number: with one that is rounded, estimated or
-            always the same, the guarantee does not hold.
+            always the same, the guarantee does not hold. Counts above it are taken for it, without
+            an error, which would tell that there are some.
         method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.

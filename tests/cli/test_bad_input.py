@@ -50,7 +50,7 @@ BAD = {
     "user is item": (["e.parquet", "--user", "uid", "--item", "uid", *BUDGET], "are the same"),
     "item twice": (["e.parquet", *COLUMNS, "--item", "item", *BUDGET], "named twice"),
     "no user": (["e.parquet", "--item", "item", *BUDGET], "Missing option '-u' / '--user'"),
-    "no item": (["e.parquet", "--user", "uid", *BUDGET], "Missing option '-i' / '--item'"),
+    "no item": (["e.parquet", "--user", "uid", *BUDGET], "item column, or periods: --by"),
     # budgets
     "no budget": (["e.parquet", *COLUMNS], "rho or epsilon"),
     "two budgets": (["e.parquet", *COLUMNS, "--rho", "1", "--epsilon", "1"], "not both"),
@@ -180,7 +180,7 @@ def test_no_message_has_a_line_that_could_be_taken_for_another(headcount):
     ("source", "options", "says"),
     [
         ("mysql://me:secret@h/x", [], "not known"),
-        ("https://me:secret@h/x.csv", [], "not known"),
+        ("https://me:secret@h/x.csv", [], "pipe it in"),
         ("postgres://me:secret@h/x", ["--table", "t", "--engine", "polars"], "is its own engine"),
         ("events.parquet", ["--spark-conf", "spark.x=secret"], "go with the engine spark"),
         ("events.parquet", ["--spark-conf", "secret"], "KEY=VALUE"),

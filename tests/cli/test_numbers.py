@@ -17,7 +17,7 @@ NO_NUMBERS = [
     "1_0", "١", "１", "1²", " 1", "1 ", "1\n", "", "nan", "inf", "infinity", "-Infinity", "0x10",
     "1e", "e5", "1e5_0", "1,5", "--1", "+", ".", "1.2.3", "½", "1e١", "1٫5",
 ]  # fmt: skip
-NOT_WHOLE = [*NO_NUMBERS, "1.0", "1e3", "1.", "9" * 5000]
+NOT_WHOLE = [*NO_NUMBERS, "1.0", "1.", "1.5e3", "1e-3", "1e100", "9" * 5000]
 
 
 def numbers_of(kind):
@@ -56,6 +56,11 @@ def test_every_whole_number_can_be_given(number):
     assert Whole().convert(str(number), None, None) == number
 
 
+@pytest.mark.parametrize(("text", "number"), [("1e5", 100_000), ("-2E+3", -2000), ("7e0", 7)])
+def test_a_whole_number_may_have_an_exponent(text, number):
+    assert Whole().convert(text, None, None) == number
+
+
 @pytest.mark.parametrize(
     ("text", "number"), [("1", 1), ("+.5", 0.5), ("5.", 5), ("1E-6", 1e-6), ("007", 7)]
 )
@@ -84,7 +89,7 @@ def test_a_number_that_is_too_large_for_a_float(headcount, parquet):
     ask = ["--user", "uid", "--item", "item"]
     ran = headcount("release", parquet, *ask, "--rho", "1e999")
     assert (ran.code, ran.out) == (2, "")
-    assert "Invalid value for '--rho'" in ran.err
+    assert "Invalid value for '--rho': it must be a finite number." in ran.err
 
 
 @pytest.mark.parametrize("memory", ["３GB", "1_0GB", "3 GB ", "3\u212aB", "infGB"])

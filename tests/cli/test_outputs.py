@@ -197,7 +197,7 @@ def test_a_file_that_appears_during_the_run_is_not_replaced(
         monkeypatch.setattr(os, "link", unsupported)
     ran = headcount("release", parquet, *ASK, "--output", output)
     assert ran.code == 2
-    assert "has appeared since" in ran.err
+    assert "has appeared in the meantime" in ran.err
     # What was paid for is not lost.
     assert [row["item"] for row in json.loads(ran.out)["items"]] == list(USERS)
     assert output.read_text() == "somebody else's"

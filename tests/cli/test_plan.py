@@ -90,6 +90,28 @@ def test_nothing_comes_out_of_a_tiny_budget_and_nothing_else_is_said(headcount):
     assert "chose" not in ran.err
 
 
+def test_a_weak_budget_is_told_whatever_is_said(headcount, small_shapes):
+    for args in (["--epsilon", "50", *GUESS], ["--epsilon", "50", "--quiet"]):
+        ran = headcount("plan", *args)
+        assert ran.code == 0
+        assert ran.err.count("Caution: with ε above 10") == 1
+    assert "Caution" not in headcount("plan", "--epsilon", "3", *GUESS).err
+
+
+@pytest.mark.parametrize(("bound", "told"), [("2", True), ("5", False)])
+def test_a_bound_below_the_mean_is_explained(headcount, bound, told):
+    ran = headcount(
+        *("plan", "-e", "3", *GUESS, "--method", "threshold", "--max-items-per-user", bound)
+    )
+    assert ran.code == 0
+    assert ("too low, in sum by 60 % or more" in ran.err) == told
+
+
+def test_a_number_of_users_may_have_an_exponent(headcount):
+    ran = headcount("plan", "-e", "3", "--users", "3e3", "--items-per-user", "5", "--items", "2e2")
+    assert "3,000 users, 5 items each on average, 200 items in all" in ran.err
+
+
 def test_options_of_the_method_are_used(headcount):
     def items(*more):
         ran = headcount("plan", "--epsilon", "3", *GUESS, *more)

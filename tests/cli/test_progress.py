@@ -92,10 +92,11 @@ def test_markup_in_a_message_is_text(on_terminal, monkeypatch):
         assert "[red]text[/red]" in terminal.shown()
 
 
+READING = ["numbering the items", "reading who has what"]
 STEPS = {
-    "auto": ["gathering who has what", "finding and counting items"],
-    "rationed": ["gathering who has what", "finding and counting items"],
-    "pcr": ["counting distinct users per item", "choosing and measuring items"],
+    "auto": ["gathering who has what", *READING, "finding and counting items"],
+    "rationed": ["gathering who has what", *READING, "finding and counting items"],
+    "pcr": ["counting distinct users per item", *READING, "choosing and measuring items"],
 }
 
 

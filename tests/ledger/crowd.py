@@ -20,6 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import headcount as hc
+from headcount.histogram_question import HistogramQuestion
 from headcount.ledger import Charge
 from headcount.ledger.entries import Kind
 from headcount.ledger.published import fingerprint_of_file
@@ -28,7 +29,6 @@ from headcount.outputs import AtomicFile, render
 from headcount.privacy.mechanisms import Options
 from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.randomness import OsEntropy
-from headcount.question import HistogramQuestion
 from headcount.results.release import build_release
 from headcount.views.histogram import TopCounts
 

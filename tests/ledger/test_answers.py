@@ -54,13 +54,14 @@ def test_another_question_is_charged(opened, parquet_of):
         {"min_users": 5},
         {"top": 5},
         {"top": 6},
+        {"input_format": "parquet"},
         {"items_from": ["tea"]},
         {"items_from": ["tea", "milk"]},
         {"data_version": "June"},
     ):
         ask(ledger, path, **{"data_version": "May", **question})
     ask(ledger, parquet_of(name="other.parquet"), data_version="May")
-    assert kinds(ledger).count("settle") == 15
+    assert kinds(ledger).count("settle") == 16
 
 
 def copied(tmp_path, users, name):
@@ -123,7 +124,7 @@ def test_versions_that_cannot_be(opened, parquet_of, options, says):
 
 
 def test_a_version_goes_with_a_ledger(parquet_of):
-    with pytest.raises(hc.SettingsError, match="goes with a ledger"):
+    with pytest.raises(hc.SettingsError, match="needs a ledger"):
         hc.release(parquet_of(), user="u", item="q", budget=hc.Budget(rho=0.1), data_version="May")
 
 

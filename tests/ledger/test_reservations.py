@@ -4,6 +4,7 @@ import shutil
 
 import duckdb
 import polars as pl
+import pyarrow.dataset as ds
 import pytest
 
 import headcount as hc
@@ -189,11 +190,18 @@ def test_what_cannot_be_asked_of_the_columns_costs_nothing(opened, parquet_of, o
     assert kinds(ledger) == ["open", "reserve", "return"]
 
 
-def test_a_plan_that_fails_because_of_a_row_is_paid_for(opened, parquet_of):
+PLANS = {
+    "polars": lambda path: pl.scan_parquet(path).with_columns(pl.col("q").cast(pl.Int64)),
+    "arrow": lambda path: ds.dataset(path).filter(ds.field("q").cast("int64") > 0),
+    "duckdb": lambda path: duckdb.read_parquet(str(path)).project("u, q::BIGINT AS q"),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_a_plan_that_fails_because_of_a_row_is_paid_for(opened, parquet_of, plan):
     ledger = opened()
-    plan = pl.scan_parquet(parquet_of()).with_columns(pl.col("q").cast(pl.Int64))
     with pytest.raises(hc.SourceError):
-        ask(ledger, plan)
+        ask(ledger, plan(parquet_of()))
     assert kinds(ledger) == ["open", "reserve"]
 
 

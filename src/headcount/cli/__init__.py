@@ -18,21 +18,24 @@ import warnings
 from types import FrameType
 from typing import NoReturn
 
-import click
+from headcount.starting import importing
 
-from headcount.cautions import PrivacyWarning
-from headcount.cli.compare import compare
-from headcount.cli.demo import demo
-from headcount.cli.describe import describe
-from headcount.cli.ledger import ledger
-from headcount.cli.options import examples
-from headcount.cli.plan import plan_command
-from headcount.cli.release import release
-from headcount.cli.report import report
-from headcount.cli.stderr import say
-from headcount.cli.verify import verify
-from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
-from headcount.errors import EngineError, HeadcountError
+with importing():
+    import click
+
+    from headcount.cautions import PrivacyWarning
+    from headcount.cli.compare import compare
+    from headcount.cli.demo import demo
+    from headcount.cli.describe import describe
+    from headcount.cli.ledger import ledger
+    from headcount.cli.options import examples
+    from headcount.cli.plan import plan_command
+    from headcount.cli.release import release
+    from headcount.cli.report import report
+    from headcount.cli.stderr import say
+    from headcount.cli.verify import verify
+    from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
+    from headcount.errors import EngineError, HeadcountError
 
 UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
 #: What click looks for when a shell asks how a command goes on.

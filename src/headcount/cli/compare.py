@@ -3,6 +3,7 @@
 import os
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from headcount.cli.stdout import write_stdout
 from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
+
+if TYPE_CHECKING:
+    from headcount.engines.layout import InputFormat
 
 WARNING = (
     "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the "
@@ -90,6 +94,8 @@ def compare(
     items: tuple[str, ...],
     table: str | None,
     sql: str | None,
+    input_format: "InputFormat | None",
+    delimiter: str | None,
     rhos: tuple[float, ...],
     epsilons: tuple[float, ...],
     delta: float,
@@ -141,7 +147,14 @@ def compare(
         with talk.steps() as progress:
             progress("reading the events")
             dataset = read_dataset(
-                source, user=user, item=items, table=table, sql=sql, memory=memory
+                source,
+                user=user,
+                item=items,
+                table=table,
+                sql=sql,
+                input_format=input_format,
+                delimiter=delimiter,
+                memory=memory,
             )
             if dataset.number_of_users < FEW_USERS:
                 # Allowed here, where the truth is shown anyway.
@@ -155,8 +168,10 @@ def compare(
             outcomes: list[TrialOutcome] = []
             for budget in budgets:
                 for seed in range(trials):
-                    progress(f"ρ = {budget.rho:g}, trial {seed + 1} of {trials}")
-                    outcomes += run_trial(dataset, methods, Target.of(budget, r), seed)
+                    for outcome in run_trial(dataset, methods, Target.of(budget, r), seed):
+                        outcomes.append(outcome)
+                        done = f"{len(outcomes)} of {len(budgets) * trials * len(methods)} runs"
+                        progress(f"ρ = {budget.rho:g}, trial {seed + 1} of {trials}: {done} done")
         for budget in budgets if epsilons else ():
             talk.say(f"ε = {budget.epsilon:g} is ρ = {budget.rho:g} here, with δ = {delta:g}.")
         rows = summarise(outcomes)

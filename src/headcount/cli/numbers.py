@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")  # Python refuses thousands of digits
+# Python refuses thousands of digits. An exponent makes a number of people longer, never shorter.
+_WHOLE = re.compile(r"([+-]?[0-9]{1,100})(?:[eE]\+?([0-9]{1,2}))?")
 
 
 class Float(click.types.FloatParamType):
@@ -31,12 +32,18 @@ class Float(click.types.FloatParamType):
             self.fail(f"{value!r} is not a number such as 0.5 or 1e-6.", param, ctx)
         number = float(value)
         if not self._above < number < self._below:
-            self.fail(f"it must be above {self._above:g} and below {self._below:g}.", param, ctx)
+            self.fail(f"it must be {self._limits()}.", param, ctx)
         return number
+
+    def _limits(self) -> str:
+        if self._below < math.inf:
+            return f"above {self._above:g} and below {self._below:g}"
+        above = "" if self._above == -math.inf else f" above {self._above:g}"
+        return f"a finite number{above}"
 
 
 class Whole(click.types.IntParamType):
-    """A whole number, that may have to be at least another."""
+    """A whole number, such as 10 or 1e5, that may have to be at least another."""
 
     def __init__(self, least: int | None = None) -> None:
         self._least = least
@@ -48,8 +55,11 @@ class Whole(click.types.IntParamType):
         ctx: click.Context | None,
     ) -> int:
         """Return the number that was written."""
-        if isinstance(value, str) and not _WHOLE.fullmatch(value):
-            self.fail(f"{value!r} is not a whole number such as 10.", param, ctx)
+        if isinstance(value, str):
+            written = _WHOLE.fullmatch(value)
+            if written is None:
+                self.fail(f"{value!r} is not a whole number such as 10 or 1e5.", param, ctx)
+            value = int(written[1]) * 10 ** int(written[2] or 0)
         number = int(value)
         if self._least is not None and number < self._least:
             self.fail(f"it must be at least {self._least}.", param, ctx)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
 
 from headcount.cli.numbers import Float, Whole
+from headcount.engines.layout import InputFormat
 from headcount.engines.session import DEFAULT_MEMORY
 from headcount.errors import SourceError
 from headcount.inputs.unit import PROTECTED_PERIODS
@@ -30,14 +31,35 @@ def budget_options(command: _Command) -> _Command:
     return command
 
 
-def source_options(command: _Command) -> _Command:
-    """Add SOURCE, --user, --item, --table and --sql, as source, user, items, table and sql."""
+def layout_options(source: str) -> Callable[[_Command], _Command]:
+    """Return what adds --input-format and --delimiter, for what an argument or option names."""
+    options = (
+        click.option("--delimiter", metavar="CHARACTER",
+                     help="What separates the fields of a line of CSV: a character such as ';', or "
+                          "the word tab [default: a comma; a tab in TSV]."),
+        click.option("--input-format", type=click.Choice(get_args(InputFormat)),
+                     help=f"What {source} is, where its ending does not say it: stdin, or a file "
+                          "of another name."),
+    )  # fmt: skip
+
+    def add(command: _Command) -> _Command:
+        for option in options:
+            command = option(command)
+        return command
+
+    return add
+
+
+def source_options(command: _Command, *, item_required: bool = True) -> _Command:
+    """Add SOURCE, --user, --item (as items), --table, --sql, --input-format and --delimiter."""
     for option in (
+        layout_options("SOURCE"),
         click.option("--sql", metavar="SELECT",
                      help="A single SELECT on a database, instead of a table, or on files, which "
                           "are the table events."),
         click.option("-t", "--table", metavar="NAME", help="A table of a database or catalog."),
-        click.option("-i", "--item", "items", required=True, multiple=True, metavar="COLUMN",
+        click.option("-i", "--item", "items", required=item_required, multiple=True,
+                     metavar="COLUMN",
                      help="The column whose values are counted; repeat it for several."),
         click.option("-u", "--user", required=True, metavar="COLUMN",
                      help="The column that identifies the user."),
@@ -68,18 +90,22 @@ def _one_source(context: click.Context, argument: click.Parameter, given: tuple[
 
 
 def period_options(command: _Command) -> _Command:
-    """Add --by, --timezone and --protect."""
+    """Add --by, --timezone, --between and --protect."""
     for option in (
         click.option("--protect", type=click.Choice(list(PROTECTED_PERIODS)), default="user",
                      show_default=True,
                      help="What is protected: all rows of a user, or only those within one period, "
                           "which promises less to each person."),
+        click.option("--between", nargs=2, metavar="FIRST LAST",
+                     help="Count only rows of the days from FIRST to LAST, as in 2026-01-31. These "
+                          "periods are public then: with --items-from, or without --item, exactly "
+                          "they come out."),
         click.option("--timezone", metavar="NAME",
-                     help="Whose days are meant where times have a time zone, as the IANA database "
-                          "calls it [default: UTC]."),
+                     help="The time zone that decides which day a time with a zone is in, by its "
+                          "IANA name [default: UTC]."),
         click.option("--by", nargs=2, metavar="PERIOD COLUMN",
                      help="Count within each day, week (from Monday), month or year of a column of "
-                          "dates or timestamps."),
+                          "dates or timestamps; without --item, all users of each."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -116,20 +142,35 @@ def row_options(command: _Command) -> _Command:
                           "nothing."),
         click.option("--per", multiple=True, metavar="COLUMN",
                      help="Release the items within each value of this column; repeat it for "
-                          "several. --top is of each value."),
+                          "several. --top then applies to each value."),
         click.option("--items-from", metavar="FILE",
-                     help="A public list of items, .csv or .parquet: exactly these come out, also "
-                          "those that nobody has."),
+                     help="A public list of items, .csv or .parquet: exactly these come out, "
+                          "including those that nobody has."),
         click.option("--where", metavar="CONDITION",
-                     help="Count only rows of which this is true, such as \"country = 'DE'\"."),
+                     help="Count only rows for which this is true, such as \"country = 'DE'\"."),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
 def further_options(command: _Command) -> _Command:
-    """Add --total and --other: what is asked beside the counts."""
+    """Add what is asked beside the counts: --total, --other, rows, sums and means."""
     for option in (
+        click.option("--max-rows-per-user-item", type=Whole(), metavar="M",
+                     help="The most rows of a user and an item that count, for --count rows, --sum "
+                          "and --mean, if you know it."),
+        click.option("--bounds", multiple=True, nargs=3, type=(str, Float(), Float()),
+                     metavar="COLUMN LO HI",
+                     help="Clip the values of a --sum or --mean to LO to HI, if you know such "
+                          "bounds; repeat it for several columns."),
+        click.option("--mean", multiple=True, metavar="COLUMN",
+                     help="Also release the mean of this column for each item; repeat it for "
+                          "several."),
+        click.option("--sum", multiple=True, metavar="COLUMN",
+                     help="Also release the sum of this column for each item; repeat it for "
+                          "several."),
+        click.option("--count", type=click.Choice(["rows"]),
+                     help="Also release how many rows each item has."),
         click.option("--other", is_flag=True,
                      help="Also release how many users have an item that is not listed."),
         click.option("--total", is_flag=True,
@@ -184,7 +225,7 @@ memory_option = click.option(
 force_option = click.option(
     "--force",
     is_flag=True,
-    help="Overwrite files that are there, but never a source or a database.",
+    help="Overwrite existing files, but never a source or a database.",
 )
 
 

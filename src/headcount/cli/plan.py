@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING
 import click
 
 from headcount.cli.numbers import Float, Whole
-from headcount.cli.options import budget_from, budget_options, examples, mechanism_options
+from headcount.cli.options import (
+    budget_from,
+    budget_options,
+    examples,
+    layout_options,
+    mechanism_options,
+)
+from headcount.cli.stderr import say
 from headcount.cli.stdout import write_stdout
 from headcount.cli.talk import Talk, talk_options
 
 if TYPE_CHECKING:
+    from headcount.engines.layout import InputFormat
     from headcount.question import Method
 
 NO_GUESS = (
@@ -42,6 +50,7 @@ NO_GUESS = (
               help="Its column whose values are counted; repeat it for several.")  # fmt: skip
 @click.option("-t", "--table", metavar="NAME", help="Its table, if it is a database.")
 @click.option("--sql", metavar="SELECT", help="A single SELECT on it, instead of a table.")
+@layout_options("--like")
 @mechanism_options
 @talk_options
 def plan_command(
@@ -56,6 +65,8 @@ def plan_command(
     item: tuple[str, ...],
     table: str | None,
     sql: str | None,
+    input_format: "InputFormat | None",
+    delimiter: str | None,
     method: "Method",
     relative_error: float | None,
     candidates: int | None,
@@ -71,13 +82,16 @@ def plan_command(
     from headcount.planning import compared, plan, typical_forecasts
     from headcount.privacy.accounting.rounding import shown_above
     from headcount.privacy.mechanisms import Options, mechanism
+    from headcount.results.notices import WEAK_BUDGET, is_weak
 
     talk = Talk(quiet=quiet, verbose=verbose)
     budget = budget_from(rho, epsilon, delta)
+    if is_weak(budget.epsilon, budget.delta):
+        say(str(WEAK_BUDGET))
     options = Options(relative_error, candidates, max_items_per_user)
     chosen = mechanism(method).of(options, budget)
     columns = item or None
-    basis = (users, items_per_user, items, like, user, columns, table, sql)
+    basis = (users, items_per_user, items, like, user, columns, table, sql, input_format, delimiter)
     with talk.steps() as progress:
         if all(part is None for part in basis):
             forecasts = typical_forecasts(budget, method, options, progress)
@@ -93,6 +107,8 @@ def plan_command(
                 item=columns,
                 table=table,
                 sql=sql,
+                input_format=input_format,
+                delimiter=delimiter,
                 method=method,
                 relative_error=relative_error,
                 candidates=candidates,

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,9 @@ from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
+    from headcount.engines.layout import InputFormat
     from headcount.inputs.periods import Period, Protect
-    from headcount.question import Columns, Method
+    from headcount.question import Columns, Count, Method
 
 _ALL_ROWS = (
     "The table shows the highest counts. --limit 0 shows all, and --output FILE writes them to a "
@@ -51,11 +53,12 @@ _ALL_ROWS_IN_LEDGER = (
         "headcount release events.parquet -u user_id -i query -e 3",
         "headcount release events.parquet -u user_id -i query -e 3 -o counts.parquet",
         "headcount release 'logs/*.csv' -u uid -i country -i page -e 3 -n 50",
+        "zcat events.csv.gz | headcount release - --input-format csv -u user_id -i query -e 3",
         "headcount release shop.duckdb -t plays -u listener -i artist --rho 0.5 \\",
         "  --ledger budget.db --dataset shop",
     )
 )
-@source_options
+@partial(source_options, item_required=False)
 @budget_options
 @mechanism_options
 @row_options
@@ -104,6 +107,8 @@ def release(
     items: tuple[str, ...],
     table: str | None,
     sql: str | None,
+    input_format: "InputFormat | None",
+    delimiter: str | None,
     where: str | None,
     items_from: str | None,
     per: tuple[str, ...],
@@ -118,9 +123,15 @@ def release(
     top: int | None,
     by: "tuple[Period, str] | None",
     timezone: str | None,
+    between: tuple[str, str] | None,
     protect: "Protect",
     total: bool,
     other: bool,
+    count: "Count | None",
+    sum: tuple[str, ...],  # noqa: A002 (as the option is called)
+    mean: tuple[str, ...],
+    bounds: tuple[tuple[str, float, float], ...],
+    max_rows_per_user_item: int | None,
     engine: str | None,
     spark_conf: tuple[str, ...],
     form: str | None,
@@ -141,8 +152,9 @@ def release(
 ) -> None:
     """Release how many distinct users have each item of SOURCE.
 
-    SOURCE is a path or a quoted glob of .parquet, .csv, .tsv or .jsonl files, a DuckDB or SQLite
-    file or a postgres:// URL with --table or --sql, or a spark:// master with --table.
+    SOURCE is a path or a quoted glob of .parquet, .arrow (.feather), .csv, .tsv or .jsonl files, -
+    for stdin with --input-format, a DuckDB or SQLite file or a postgres:// URL with --table or
+    --sql, or a spark:// master with --table.
     """
     from headcount.outputs import AtomicFile, agreed_format, render
     from headcount.pipeline import ask
@@ -156,6 +168,8 @@ def release(
         budget=budget_from(rho, epsilon, delta),
         table=table,
         sql=sql,
+        input_format=input_format,
+        delimiter=delimiter,
         where=where,
         items_from=items_from,
         per=per,
@@ -169,9 +183,15 @@ def release(
         top=top,
         by=by,
         timezone=timezone,
+        between=between,
         protect=protect,
         total=total,
         other=other,
+        count=count,
+        sum=sum,
+        mean=mean,
+        bounds=_bounds(bounds),
+        max_rows_per_user_item=max_rows_per_user_item,
         columns=columns,
         data_version=data_version,
     )
@@ -225,6 +245,13 @@ def _ledger(where: str | None, actor: str | None, talk: Talk, *, again: bool) ->
     if where is None and (again or _typed("actor")):
         raise SettingsError("--again and --actor need --ledger")
     return None if where is None else Ledger(where, actor=actor, tell=talk.say)
+
+
+def _bounds(given: tuple[tuple[str, float, float], ...]) -> dict[str, tuple[float, float]]:
+    bounds = {column: (low, high) for column, low, high in given}
+    if len(bounds) < len(given):
+        raise SettingsError("--bounds is given once for each column")
+    return bounds
 
 
 def _typed(name: str) -> bool:

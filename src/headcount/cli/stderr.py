@@ -25,7 +25,7 @@ def has_colours(stream: TextIO | None) -> bool:
 
 
 def say(sentence: str) -> None:
-    """Say something to whoever runs the command.
+    """Say something to the person who runs the command.
 
     It is one line, and no name in it, of a file or a column or a dataset, steers a terminal.
     """

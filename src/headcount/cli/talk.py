@@ -29,7 +29,7 @@ def talk_options(command: _Command) -> _Command:
 
 
 class Talk:
-    """What is said to whoever runs a command."""
+    """What is said to the person who runs a command."""
 
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
         if quiet and verbose:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.engines import DEFAULT_MEMORY, Session
+from headcount.engines.layout import InputFormat, Layout
 from headcount.errors import SourceError
 from headcount.inputs import Request, SourceName, TableLike, open_source
-from headcount.views.histogram import check_columns, exact_pairs
+from headcount.views.histogram import check_columns, exact_pairs, require_items
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,6 +141,8 @@ def read_dataset(
     item: Sequence[str],
     table: str | None = None,
     sql: str | None = None,
+    input_format: InputFormat | None = None,
+    delimiter: str | None = None,
     memory: str = DEFAULT_MEMORY,
 ) -> Dataset:
     """Read events from anything that a release can be made of.
@@ -147,7 +150,10 @@ def read_dataset(
     The codes depend on the pairs only, not on the order in which an engine returns them.
     """
     with Session(memory) as session:
-        events = open_source(session, source, Request(table, sql, columns=[user, *item]))
+        layout = Layout(input_format, delimiter)
+        request = Request(table, sql, columns=[user, *item], layout=layout)
+        events = open_source(session, source, request)
+        require_items(item)
         check_columns(events, user, item)
         person, pairs = exact_pairs(events, user, item, events.engine.canonical_key)
         rows = events.engine.run(pairs.distinct(), "the events cannot be read")

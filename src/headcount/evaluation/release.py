@@ -64,7 +64,7 @@ class ArrayView:
         codes = np.flatnonzero(counts >= at_least)
         return ArrayCounts(counts[codes], codes=codes)
 
-    def known_pairs(self) -> tuple[ArrayPairs, int]:
+    def known_pairs(self) -> tuple[ArrayPairs, int, int]:
         """Refuse: lists of items are not simulated."""
         raise NotImplementedError
 

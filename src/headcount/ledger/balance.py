@@ -257,8 +257,8 @@ class Books:
             raise LedgerError(f"the dataset {dataset!r} is in another group")
         if self.protects(dataset) != self.protects_of(group):
             raise LedgerError(
-                f"the budgets of {dataset!r} and {group!r} do not protect the same: one user, or "
-                "one user within one period"
+                f"the budgets of {dataset!r} and {group!r} protect different things: one user, "
+                "or one user within one period"
             )
         zones = {
             self._counted_in[one]["timezone"]
@@ -267,7 +267,7 @@ class Books:
         }
         if len(zones) > 1:
             raise LedgerError(
-                f"the periods of {dataset!r} are of another time zone than those of {group!r}"
+                f"the periods of {dataset!r} and {group!r} are in different time zones"
             )
         used = self.balance(dataset).used + self.balance(group).used
         if not used.fits(self.totals[group].limit):
@@ -296,7 +296,7 @@ class Books:
             case Kind.EXTEND:
                 total = _total(facts)
                 if not self.total(dataset).limit.fits(total.limit):
-                    raise LedgerError("a total is raised, never lowered")
+                    raise LedgerError("a total can be raised, never lowered")
                 self.totals[self.known(dataset)] = total
             case Kind.RETIRE:
                 self.known(dataset)

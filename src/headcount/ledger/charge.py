@@ -54,8 +54,8 @@ class Charge:
             self._protect, sql = question.protect, question.sql
         if ledger is not None and self._protect != WHOLE_USER and sql is not None:
             raise LedgerError(
-                f"with a ledger, --protect {self._protect} is for tables: in SQL the column of "
-                "times may be any, and a budget protects periods of one column"
+                f"with a ledger, --protect {self._protect} works on tables only: SQL could select "
+                "any column of times, and a budget protects periods of one column"
             )
 
     def answer(self, question: Question, *, again: bool) -> Release | None:

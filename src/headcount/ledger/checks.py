@@ -41,8 +41,8 @@ def check(transaction: "Transaction", head: str | None) -> Checked:
         release_of(entry, transaction)
     if set(transaction.kept_numbers()) != {entry.number for entry in kept}:
         raise VerificationError(
-            "the ledger was edited: it keeps a release that no entry speaks of, so that entries at "
-            "its end may be missing"
+            "the ledger was edited: it holds a release that no entry mentions, so entries at its "
+            "end may be missing"
         )
     if head is not None and head not in transaction.hashes():
         raise VerificationError(

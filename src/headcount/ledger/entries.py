@@ -103,7 +103,7 @@ def read_chain(rows: Iterable[StoredEntry], head: StoredEntry) -> list[Entry]:
     if len(entries) < head.number:
         raise VerificationError(f"entry {len(entries) + 1} of the ledger is missing")
     if len(entries) > head.number or hash_ != head.hash:
-        raise VerificationError("the ledger's record of its last entry does not fit the entries")
+        raise VerificationError("the ledger's record of its last entry does not match the entries")
     return entries
 
 

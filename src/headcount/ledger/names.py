@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
-from headcount.engines.files import as_path, matching
-from headcount.errors import SourceError
+from headcount.engines.files import as_path, named
+from headcount.inputs.stdin import STDIN
 from headcount.ledger.entries import printable
 
 _ADDRESS = re.compile(r"(\w[\w+.-]*)://")
@@ -22,6 +22,8 @@ def public_name(source: object) -> str:
     if not isinstance(source, str | os.PathLike):
         return f"a table in memory ({type(source).__name__})"
     name = str(source)
+    if name == STDIN:
+        return "stdin"
     if _ADDRESS.match(name) is None:
         return str(printable(name)) if _are_files(name) else "(not understood)"
     return public_address(name)
@@ -54,6 +56,8 @@ def source_key(source: object) -> object:
     if not isinstance(source, str | os.PathLike):
         return public_name(source)
     name = str(source)
+    if name == STDIN:
+        return public_name(source)
     address = _ADDRESS.match(name)
     if address is None:
         return printable(str(as_path(name).absolute()))
@@ -103,6 +107,6 @@ def _effective_parameters(name: str) -> dict[str, str]:
 
 def _are_files(name: str) -> bool:
     try:
-        return as_path(name).is_dir() or bool(matching(name)[1])
-    except (OSError, SourceError, ValueError):
+        return bool(named(name))
+    except (OSError, ValueError):
         return False

@@ -17,6 +17,7 @@ from headcount.results.canonical import (
     strict_json,
 )
 from headcount.results.guarantee import Guarantee
+from headcount.results.totals import totals_in_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +94,7 @@ def _checked(account: dict[str, Any]) -> Guarantee:
         raise ValueError("δ pays for two things")
     if not isinstance(made.settings, dict) or not isinstance(history.ledger, dict | None):
         raise TypeError("an object is none")
+    totals_in_words(made.totals)
     return made
 
 

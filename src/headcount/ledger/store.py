@@ -95,7 +95,9 @@ class Transaction:
         """Return all entries, checked to be unchanged, complete and in order."""
         rows = self._connection.execute(sa.select(_entries).order_by(_entries.c.number)).all()
         if not all(_is(row, int, str, str) for row in rows):
-            raise VerificationError("the ledger was edited: an entry is not of the form it had")
+            raise VerificationError(
+                "the ledger was edited: an entry does not have the form in which it was written"
+            )
         return read_chain((StoredEntry(*row) for row in rows), self._last)
 
     def hashes(self) -> set[str]:

@@ -5,8 +5,9 @@ import io
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from headcount.histogram_question import HistogramQuestion
 from headcount.ledger.names import public_name, source_key, without_secrets
-from headcount.question import HistogramQuestion, Question
+from headcount.question import Question
 from headcount.results.canonical import canonical_json
 from headcount.results.release import Release, release_of_table
 
@@ -37,7 +38,8 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
         public = public_name(question.source)
         # Any value may hold a password: an address, an option of Java, a key.
         conf = dict.fromkeys(question.spark_conf, "…")
-        written = replace(question, source=public, spark_conf=conf, items_from=None).to_dict()
+        listed = None if question.items_from is None else "a list"
+        written = replace(question, source=public, spark_conf=conf, items_from=listed).to_dict()
         return written | {"items_from": _list_of(question)}
     return {
         "source": public_name(question.counts),
@@ -81,11 +83,14 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
     }
     # What questions did not have when the first were hashed is named only where it is asked for.
     known |= {} if question.where is None else {"where": question.where}
+    if layout := question.request.layout:
+        known["layout"] = [layout.form, layout.delimiter]
     known |= {} if question.items_from is None else {"items_from": _list_of(question)}
     known |= {"per": list(question.per)} if question.per else {}
     known |= question.row_limits.to_dict()
     if question.by is not None:
         known["by"] = [*question.by, question.timezone, question.protect]
+    known |= {} if question.between is None else {"between": list(question.between)}
     known |= {"further": question.further.to_dict()} if question.further else {}
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()
 

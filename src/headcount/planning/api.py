@@ -5,6 +5,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
+from headcount.engines.layout import InputFormat
 from headcount.errors import SettingsError
 from headcount.inputs import SourceName, TableLike
 from headcount.pipeline import silent
@@ -34,6 +35,8 @@ def plan(
     item: str | Sequence[str] | None = None,
     table: str | None = None,
     sql: str | None = None,
+    input_format: InputFormat | None = None,
+    delimiter: str | None = None,
     method: Method = DEFAULT_METHOD,
     relative_error: float | None = None,
     candidates: int | None = None,
@@ -59,6 +62,8 @@ def plan(
         item: its column, or columns, whose values are counted.
         table: its table, if it is a database.
         sql: a single SELECT on a database, instead of a table.
+        input_format: as for `release`.
+        delimiter: as for `release`.
         method: as for `release`.
         relative_error: as for `release`.
         candidates: as for `release`.
@@ -72,7 +77,8 @@ def plan(
     options = Options(relative_error, candidates, max_items_per_user)
     mechanism(method).of(options, budget)  # refuses what cannot be done, before anything is read
     guessed = any(value is not None for value in (users, items_per_user, items))
-    given = any(value is not None for value in (like, user, item, table, sql))
+    told = (like, user, item, table, sql, input_format, delimiter)
+    given = any(value is not None for value in told)
     if guessed and given:
         raise SettingsError(
             "a forecast is from a guess (--users, users=) or from a stand-in (--like, like=), not "
@@ -97,7 +103,15 @@ def plan(
         raise _missing("a stand-in", like=like, user=user, item=item)
     progress("reading the stand-in")
     return planner.from_stand_in(
-        read_dataset(like, user=user, item=column_names(item), table=table, sql=sql)
+        read_dataset(
+            like,
+            user=user,
+            item=column_names(item),
+            table=table,
+            sql=sql,
+            input_format=input_format,
+            delimiter=delimiter,
+        )
     )
 
 

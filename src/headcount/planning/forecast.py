@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.results.notices import WEAK_BUDGET, is_weak
 
 #: What a forecast was made from.
 Basis = Literal["guess", "stand-in"]
@@ -49,6 +50,7 @@ class Forecast:
         std_error: the median standard error, as a part of the count; None likewise.
         at_least: whether more may come out than was seen, because too few users were simulated for
             counts as small as those.
+        max_items_per_user: the most items of a user that count, if such a bound was given.
     """
 
     basis: Basis
@@ -67,6 +69,7 @@ class Forecast:
     within: Estimate | None
     std_error: Estimate | None
     at_least: bool
+    max_items_per_user: int | None = None
 
     @property
     def table(self) -> str:
@@ -102,6 +105,15 @@ class Forecast:
                 "Nothing came out. A larger budget, a larger relative error, or coarser items, "
                 "which more users have, would help."
             )
+        bound = self.max_items_per_user
+        if bound is not None and bound < self.items_per_user:
+            said.append(
+                f"Only {_some(bound, 'item')} of each user {'counts' if bound == 1 else 'count'}, "
+                f"and users have {_few(self.items_per_user)} on average. So counts come out too "
+                f"low, in sum by {100 * (1 - bound / self.items_per_user):.0f} % or more, which no "
+                "standard error shows. Choose a bound that few users exceed, or the method auto, "
+                "which needs none."
+            )
         if self.chosen:
             said.append(f"{self.method} chose {' or '.join(self.chosen)}.")
         data = "made-up data" if self.basis == "guess" else "stand-in"
@@ -127,7 +139,9 @@ class Forecast:
         return said
 
     def __str__(self) -> str:
-        return "\n".join([self.origin(), "", self.table, *self.summary()])
+        weak = is_weak(self.budget.epsilon, self.budget.delta)
+        caution = [str(WEAK_BUDGET)] if weak else []
+        return "\n".join([*caution, self.origin(), "", self.table, *self.summary()])
 
     def _figures(self) -> dict[str, list[str]]:
         """Return each figure's name, with the figure and its range, or nothing if it has none."""

@@ -19,7 +19,7 @@ from headcount.evaluation.standin import (
     work_per_user,
 )
 from headcount.planning.forecast import Basis, Estimate, Forecast
-from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.budget import LARGEST_RHO, Budget
 from headcount.privacy.mechanisms import Mechanism, Options, Progress, mechanism
 
 #: What a guess leaves open: how much sizes of users differ. In 13 real sets σ of their logarithms
@@ -43,8 +43,6 @@ LEAST_COUNT = 12
 FINEST_RHO = 1000.0
 #: Some ranks whose counts are told, so that a guess can be judged.
 RANKS = (1, 10, 100, 1000, 10_000)
-# With a higher ρ than this there is no noise, and numbers take longer to handle.
-_MOST_RHO = 1e12
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Planner:
         noise. δ, and what it is spent on, stays as it is.
         """
         budget = copy.copy(self.budget)  # one made of ρ would spend another part of δ on selection
-        rho = min(budget.rho * scale**2, max(budget.rho, _MOST_RHO))
+        rho = min(budget.rho * scale**2, LARGEST_RHO)
         object.__setattr__(budget, "rho", rho)
         return mechanism(self.method).of(self.options, budget)
 
@@ -191,6 +189,7 @@ class Planner:
             within=figure("within"),
             std_error=figure("std_error"),
             at_least=any(run.limited for run in runs[:RUNS]) and released.typical < items,
+            max_items_per_user=self.options.max_items_per_user,
         )
 
 
