@@ -23,14 +23,14 @@ def _run(sql: str) -> None:
 
 
 def generated(folder: Path, rows: int) -> Path:
-    """Make a file of events with a long tail of users and of items."""
+    """Make a file with long tails: a user for every 20 rows, and up to two million items."""
     path = folder / f"events-{rows}.parquet"
     if not path.exists():
         _run(
             f"""
             COPY (
-                SELECT 'user' || (random() * random() * {rows} / 50)::INT AS "user",
-                       'item' || exp(random() * 13.8)::INT AS item
+                SELECT 'user' || (random() * random() * {rows} / 20)::INT AS "user",
+                       'item' || exp(random() * 14.5)::INT AS item
                 FROM range({rows})
             ) TO '{path}' (FORMAT parquet)
             """

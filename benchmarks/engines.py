@@ -2,6 +2,7 @@
 
 python -m benchmarks.engines                  10⁶ and 10⁷ generated rows on each engine
 python -m benchmarks.engines --rows 100000000 --engine duckdb
+python -m benchmarks.engines --rows 10000000 --passes    the default method on Spark, two workers
 """
 
 import argparse
@@ -68,8 +69,10 @@ def _resident(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def spark_overhead(path: Path, rounds: int) -> float:
-    """Return the time of a release on Spark, relative to the plain query there."""
+def spark_overhead(
+    path: Path, rounds: int, master: str = "local[*]", **how: Any
+) -> dict[str, float]:
+    """Return the seconds of the plain query on Spark, and of a release there."""
     import headcount
     from headcount.engines import Session
     from headcount.engines.spark.start import connect
@@ -79,18 +82,17 @@ def spark_overhead(path: Path, rounds: int) -> float:
         "ORDER BY c DESC LIMIT 10001"
     )
     with Session() as session:
-        spark = connect(session, "local[*]")._session
+        spark = connect(session, master)._session
         budget = headcount.Budget(rho=1)
-        seconds = interleaved(
+        return interleaved(
             {
                 "plain": lambda: spark.sql(query.format(path)).toArrow(),
                 "release": lambda: headcount.release(
-                    path, user="user", item="item", budget=budget, method="pcr", engine="spark"
+                    path, user="user", item="item", budget=budget, engine="spark", **how
                 ),
             },
             rounds,
         )
-    return seconds["release"] / seconds["plain"]
 
 
 def _load_postgres(folder: Path, path: Path) -> str:
@@ -120,11 +122,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engines")
     parser.add_argument("--rows", type=int, action="append", help="sizes [10⁶ and 10⁷]")
     parser.add_argument("--engine", action="append", choices=ENGINES)
+    parser.add_argument("--passes", action="store_true", help="the default method, on Spark only")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         engine, path, url = options.one
         one_release(path, engine, url)
+        return
+    if options.passes:
+        passes(options.rows or [10**6])
         return
     print("| engine | rows | seconds | peak memory, GB | bytes that reached Python |")
     print("|---|--:|--:|--:|--:|", flush=True)
@@ -140,8 +146,22 @@ def main() -> None:
                     flush=True,
                 )
         if "spark" in (options.engine or ENGINES):
-            ratio = spark_overhead(generated(folder, 10**6), rounds=5)
+            took = spark_overhead(generated(folder, 10**6), rounds=5, method="pcr")
+            ratio = took["release"] / took["plain"]
             print(f"\nSpark, a release against the plain query: {ratio:.2f} (target: at most 1.1)")
+
+
+def passes(sizes: list[int]) -> None:
+    """Print what the default method takes on a cluster of two workers, beside the plain query."""
+    with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
+        for rows in sizes:
+            took = spark_overhead(generated(Path(folder), rows), 1, "local-cluster[2,1,2048]")
+            print(
+                f"{rows:,} rows on two workers: {took['release']:.0f} s against "
+                f"{took['plain']:.0f} s of countDistinct, {took['release'] / took['plain']:.1f} "
+                "times (target: at most 2)",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

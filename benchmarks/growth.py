@@ -1,54 +1,74 @@
 """How time and memory grow with the rows, as a picture for docs/explanation/speed.md.
 
-python -m benchmarks.growth                    10⁵ to 10⁷ generated rows, into speed.svg there
-python -m benchmarks.growth 100000 100000000   other sizes
+python -m benchmarks.growth 100000 1000000   measure these sizes, and draw all that were measured
+python -m benchmarks.growth                  draw
+
+What was measured is kept in growth.json, so that a size that takes hours is measured once.
 """
 
+import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from benchmarks.aggregation import YARDSTICK, Run, in_turns, release
+from benchmarks.aggregation import YARDSTICK, in_turns, measured, release
 from benchmarks.data import ROOT, generated
 
 PICTURE = ROOT / "docs" / "explanation" / "speed.svg"
-SIZES = (10**5, 10**6, 10**7)
+MEASURED = Path(__file__).with_suffix(".json")
+#: From here on one run says enough, and a warm-up takes too long.
+_LARGE = 10**7
+
+#: By name and by the number of rows: seconds of processors, and GB of memory.
+Growth = dict[str, dict[str, dict[str, float]]]
 
 
-def measure(sizes: list[int], rounds: int = 1) -> dict[int, dict[str, Run]]:
-    """Return what the plain query, the default method and pcr take at each size."""
-    took = {}
+def measure(growth: Growth, rows: int) -> None:
+    """Add what the plain query, the default method and pcr take at a size."""
     with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
-        for rows in sizes:
-            path = generated(Path(folder), rows)
-            commands = {
-                "COUNT(DISTINCT) in DuckDB": [sys.executable, "-c", YARDSTICK, str(path)],
-                "headcount release": release(path),
-                "headcount release --method pcr": release(path, "--method", "pcr"),
-            }
-            took[rows] = in_turns(commands, rounds)
-            for name, run in took[rows].items():
-                print(f"{rows:>13,}  {name}: {run.processor:.2f} s, {run.memory / 1e9:.2f} GB")
-    return took
+        path = generated(Path(folder), rows)
+        commands = {
+            "COUNT(DISTINCT) in DuckDB": [sys.executable, "-c", YARDSTICK, str(path)],
+            "headcount release": release(path),
+            "headcount release --method pcr": release(path, "--method", "pcr"),
+        }
+        if rows < _LARGE:
+            took = in_turns(commands, 3)
+        else:
+            took = {name: measured(command) for name, command in commands.items()}
+    for name, run in took.items():
+        figures = {"seconds": round(run.processor, 2), "gigabytes": round(run.memory / 1e9, 2)}
+        growth.setdefault(name, {})[str(rows)] = figures
+        print(f"{rows:>13,}  {name}: {figures}", flush=True)
 
 
-def draw(took: dict[int, dict[str, Run]], path: Path) -> None:
+def draw(growth: Growth, path: Path) -> None:
     """Draw processor time and memory over the rows, both logarithmic."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     mpl.rcParams["svg.hashsalt"] = "headcount"  # the same picture for the same numbers
     figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    sizes = sorted(took)
-    for name in took[sizes[0]]:
-        left.loglog(sizes, [took[rows][name].processor for rows in sizes], "o-", label=name)
-        right.loglog(sizes, [took[rows][name].memory / 1e9 for rows in sizes], "o-")
-    left.set(xlabel="rows", ylabel="seconds of processors")
-    right.set(xlabel="rows", ylabel="peak memory, GB")
-    left.legend(frameon=False, fontsize="small")
+    axes: dict[str, Any] = dict(zip(("seconds", "gigabytes"), figure.subplots(1, 2), strict=True))
+    for name, sizes in growth.items():
+        rows = sorted(map(int, sizes))
+        for what, axis in axes.items():
+            axis.loglog(rows, [sizes[str(size)][what] for size in rows], "o-", label=name)
+    axes["seconds"].set(xlabel="rows", ylabel="seconds of processors")
+    axes["gigabytes"].set(xlabel="rows", ylabel="peak memory, GB")
+    axes["seconds"].legend(frameon=False, fontsize="small")
     figure.savefig(path, metadata={"Date": None})
 
 
+def main() -> None:
+    """Measure the sizes that were given, and draw."""
+    growth: Growth = json.loads(MEASURED.read_text("utf-8")) if MEASURED.exists() else {}
+    for size in map(int, sys.argv[1:]):
+        measure(growth, size)
+        MEASURED.write_text(json.dumps(growth, indent=1) + "\n", "utf-8")
+    draw(growth, PICTURE)
+
+
 if __name__ == "__main__":
-    draw(measure([int(size) for size in sys.argv[1:]] or list(SIZES)), PICTURE)
+    main()

@@ -1,0 +1,258 @@
+"""How good sums are, and whether their intervals hold, on amounts of several shapes.
+
+    python -m experiments.sums            # coverage and error by shape: a few minutes
+    python -m experiments.sums large      # 10⁶ users, 1,000 items, beside clipping in hindsight
+    python -m experiments.sums ratings    # means of ratings, many for each of few users
+
+Amounts are made up with a seed. The second compares with what a sum with a clipping bound gives
+that was chosen by looking at the data: Gaussian noise for each user's C·√k, k the most items that
+anybody has, which is how OpenDP's sum is used. It is computed in NumPy, not with OpenDP itself.
+"""
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import headcount as hc
+from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.mechanisms.base import COUNT, Measure
+from headcount.privacy.mechanisms.further import Aggregates
+from headcount.privacy.mechanisms.further.sums import Sums
+from headcount.privacy.randomness import SeededEntropy
+from headcount.views.protocol import (
+    FACTOR_BITS,
+    LARGEST_AMOUNT,
+    LARGEST_VALUE,
+    Quantity,
+    Ration,
+)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Z = 1.959964
+
+
+@dataclass
+class Pairs:
+    """Who has what: a user, an item and an amount for each pair."""
+
+    users: Integers
+    items: Integers
+    values: Floats
+
+    @property
+    def number_of_items(self) -> int:
+        """How many items there are."""
+        return int(self.items.max()) + 1
+
+    def counts(self) -> Floats:
+        """Return how many users have each item."""
+        return np.bincount(self.items, minlength=self.number_of_items).astype(float)
+
+    def sums(self) -> Floats:
+        """Return the true sums."""
+        return np.bincount(self.items, self.values, self.number_of_items).astype(float)
+
+
+class ArrayAmounts:
+    """Amounts of pairs, as `headcount.views.protocol.Amounts` asks for them, in NumPy."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        _, self._first, self._user = np.unique(pairs.users, return_index=True, return_inverse=True)
+
+    def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """How many users have a value at least so far from 0."""
+        largest = np.maximum.reduceat(np.abs(self.pairs.values), self._first)
+        return [int((largest >= bound).sum()) for bound in at_least]
+
+    def measure(
+        self,
+        quantities: Sequence[Quantity],
+        grids: Sequence[float],
+        released: Any,
+        divisors: Integers,
+    ) -> None:
+        """Make whole numbers of the values."""
+        (grid,) = grids
+        size = np.minimum(np.abs(self.pairs.values), LARGEST_VALUE * grid)
+        steps = np.floor(size / grid + 0.5).astype(np.int64)
+        divisor = divisors[self.pairs.items]
+        amounts = np.minimum((2 * steps + divisor) // (2 * divisor), LARGEST_AMOUNT)
+        self._amounts = np.where(self.pairs.values < 0, -amounts, amounts)
+
+    def _norms(self, shift: int) -> Integers:
+        parts = -(-np.abs(self._amounts) // 2**shift)
+        norms: Integers = np.add.reduceat(parts * parts, self._first)
+        return norms
+
+    def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
+        """How many users have at least so large a squared norm."""
+        squared = self._norms(shift)
+        return [int((squared >= bound).sum()) for bound in at_least]
+
+    def scaled_sums(self, place: int, ration: Ration) -> Integers:
+        """Add up what counts; the factor is a float's, which differs by one in 2¹⁶ at most."""
+        squared = np.maximum(self._norms(ration.shift), 1).astype(float)
+        factor = np.minimum(np.sqrt(2.0**ration.bits / squared), 1) * 2**FACTOR_BITS
+        scaled = np.trunc(self._amounts * np.floor(factor)[self._user] / 2**FACTOR_BITS)
+        sums = np.bincount(self.pairs.items, scaled, self.pairs.number_of_items)
+        return sums.astype(np.int64)
+
+
+Draw = Callable[[np.random.Generator, int], Floats]
+SHAPES: dict[str, Draw] = {
+    "log-normal, σ = 1": lambda rng, n: rng.lognormal(0, 1, n),
+    "log-normal, σ = 2": lambda rng, n: rng.lognormal(0, 2, n),
+    "Pareto, α = 2": lambda rng, n: 1 + rng.pareto(2, n),
+    "Pareto, α = 1.5": lambda rng, n: 1 + rng.pareto(1.5, n),
+    "all the same": lambda rng, n: np.full(n, 10.0),
+    "mostly zero": lambda rng, n: rng.lognormal(0, 1, n) * (rng.random(n) < 0.1),
+    "signed, normal": lambda rng, n: rng.normal(0, 1, n),
+    "signed, Student's t with 2 degrees": lambda rng, n: rng.standard_t(2, n),
+}
+
+
+def made_up(
+    rng: np.random.Generator, users: int, items: int, draw: Draw, *, heavy: bool = False
+) -> Pairs:
+    """Return users with 1 + Poisson(4) items each, popular ones more often; or with far more."""
+    each = 1 + (rng.pareto(1.2, users) * 2 if heavy else rng.poisson(4, users)).astype(np.int64)
+    who = np.repeat(np.arange(users), np.minimum(each, items))
+    popular = 1 / np.arange(1, items + 1) ** 0.8
+    what = rng.choice(items, who.size, p=popular / popular.sum())
+    pairs = np.unique(who * items + what)
+    return Pairs(pairs // items, pairs % items, draw(rng, pairs.size))
+
+
+def released(pairs: Pairs, rho: float, seed: int) -> Measure:
+    """Release the sums for ρ; the counts of users are known to 5 %."""
+    counts = pairs.counts()
+    near = counts * (1 + 0.05 * np.random.default_rng(seed).standard_normal(counts.size))
+    near = np.maximum(near, 1)
+    users = Measure(COUNT, near, 0.05 * counts, near, 0.05 * counts)
+    share = Fraction(rho)
+    filter_ = PrivacyFilter(Cost(share))
+    asked = Aggregates(sums=("amount",))
+    sums = Sums(asked, ArrayAmounts(pairs), share, SeededEntropy(seed), filter_)
+    (measure,), _ = sums.release(None, users, lambda message: None)
+    return measure
+
+
+def coverage(trials: int = 12) -> None:
+    """Print how often intervals hold the truth, and how far numbers are off, for each shape."""
+    print("| Amounts | users | items | covered | median error | covered, heavy users |")
+    print("|---|---|---|---|---|---|")
+    for name, draw in SHAPES.items():
+        for users, items in ((50_000, 100), (50_000, 10), (5_000, 50)):
+            row = []
+            for heavy in (False, True):
+                held, off = [], []
+                for seed in range(trials):
+                    rng = np.random.default_rng(seed)
+                    pairs = made_up(rng, users, items, draw, heavy=heavy)
+                    made, truth = released(pairs, 0.5, seed), pairs.sums()
+                    held.append(np.abs(made.estimates - truth) <= Z * made.errors)
+                    off.append(np.abs(made.estimates - truth) / np.abs(truth))
+                row.append((np.mean(held), np.median(off)))
+            (covered, median), (covered_heavy, _) = row
+            print(
+                f"| {name} | {users:,} | {items:,} | {covered:.1%} | {median:.2%} "
+                f"| {covered_heavy:.1%} |",
+                flush=True,
+            )
+
+
+def clipped(
+    pairs: Pairs, rho: float, seed: int, accurate: "NDArray[np.bool_]"
+) -> tuple[float, float]:
+    """Return how many sums the best bound in hindsight gets within 10 %, and the median error."""
+    most, truth = int(np.bincount(pairs.users).max()), pairs.sums()
+    noise = np.random.default_rng(seed).standard_normal(truth.size)
+    best = (0.0, -math.inf)
+    for bound in 2.0 ** np.arange(-2, 12, 0.25):
+        cut = np.bincount(pairs.items, np.clip(pairs.values, -bound, bound), truth.size)
+        made = cut + noise * bound * math.sqrt(most / (2 * rho))
+        within = float(np.mean((np.abs(made - truth) <= 0.1 * np.abs(truth))[accurate]))
+        error = float(np.median((np.abs(made - truth) / np.abs(truth))[accurate]))
+        best = max(best, (within, -error), key=lambda each: each[1])
+    return best[0], -best[1]
+
+
+def large(trials: int = 2) -> None:
+    """Print how many sums of 10⁶ users and 1,000 items are within 10 %, at ρ = 1 in all."""
+    head = ["Amounts", "items with < 5 % spread", "within 10 %", "median error", "covered"]
+    print(f"| {' | '.join(head)} | clipped in hindsight: within 10 %, median error |")
+    print("|---|---|---|---|---|---|")
+    for name in ("log-normal, σ = 1", "log-normal, σ = 2"):
+        rows = []
+        for seed in range(trials):
+            pairs = made_up(np.random.default_rng(seed), 1_000_000, 1000, SHAPES[name])
+            table = pa.table({"u": pairs.users, "i": pairs.items, "x": pairs.values})
+            release = hc.release(table, user="u", item="i", rho=1, sum="x", unsafe_seed=seed)
+            made, truth = release.to_pandas(), pairs.sums()
+            squares = np.bincount(pairs.items, pairs.values**2, truth.size)
+            accurate = np.sqrt(squares) < 0.05 * np.abs(truth)
+            estimate, error = np.zeros(truth.size), np.ones(truth.size)
+            estimate[made["i"]], error[made["i"]] = made["sum_x"], made["sum_x_std_error"]
+            off = np.abs(estimate - truth)
+            rows.append(
+                (
+                    accurate.sum(),
+                    np.mean((off <= 0.1 * np.abs(truth))[accurate]),
+                    np.median((off / np.abs(truth))[accurate]),
+                    np.mean((off <= Z * error)[made["i"]]),
+                    *clipped(pairs, 0.5, seed, accurate),
+                )
+            )
+        items, within, median, held, clip_within, clip_median = np.array(rows, dtype=float).mean(
+            axis=0
+        )
+        print(
+            f"| {name} | {items:,.0f} | {within:.1%} | {median:.2%} | {held:.1%} | "
+            f"{clip_within:.1%}, {clip_median:.2%} |",
+            flush=True,
+        )
+
+
+def ratings() -> None:
+    """Print how good means of ratings are: 6,000 users rate 165 of 3,700 films on average."""
+    rng = np.random.default_rng(1)
+    each = np.minimum(20 + rng.lognormal(4.3, 1.1, 6000), 2000).astype(int)
+    who, popular = np.repeat(np.arange(6000), each), 1 / np.arange(10, 3710) ** 0.9
+    pairs = np.unique(who * 3700 + rng.choice(3700, who.size, p=popular / popular.sum()))
+    liked = rng.normal(3.5, 0.5, 3700)
+    stars = np.clip(np.rint(liked[pairs % 3700] + rng.normal(0, 1, pairs.size)), 1, 5)
+    table = pa.table({"u": pairs // 3700, "i": pairs % 3700, "stars": stars})
+    films = np.bincount(pairs % 3700, minlength=3700)
+    truth = np.bincount(pairs % 3700, stars, 3700) / np.maximum(films, 1)
+    print("| Bounds | films | within 0.25 stars | median error | covered |")
+    print("|---|---|---|---|---|")
+    for bounds in (None, {"stars": (1.0, 5.0)}):
+        release = hc.release(
+            table, user="u", item="i", rho=1, mean="stars", bounds=bounds, unsafe_seed=1
+        )
+        made = release.to_pandas()
+        off = np.abs(made["mean_stars"] - truth[made["i"]])
+        held = np.mean(off <= Z * made["mean_stars_std_error"])
+        print(
+            f"| {'1 to 5' if bounds else 'none'} | {len(made):,} | {np.mean(off <= 0.25):.0%} "
+            f"| {np.median(off):.3f} stars | {held:.1%} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["large"]:
+        large()
+    elif sys.argv[1:] == ["ratings"]:
+        ratings()
+    else:
+        coverage()
