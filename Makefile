@@ -12,7 +12,7 @@ OLDEST := tests/privacy tests/engines tests/inputs tests/test_dependencies.py
 FAST = $(shell cat tests/fast.txt) -k "not postgres and not spark"
 
 .PHONY: check docs charts demo test test-oldest audit mutants lint bench bench-engines kill-ledger paper paper-quick \
-	browser docs-serve yield install clean
+	browser docs-serve notebook peers yield install clean
 
 demo: .venv/installed
 	$(BIN)/headcount demo
@@ -50,6 +50,10 @@ docs-serve: .venv/installed-dev
 charts: .venv/installed-dev
 	PYTHONPATH=. $(BIN)/python -m website.charts
 
+# The notebook of the docs, run again: what it shows is kept in it.
+notebook: .venv/installed-dev
+	PYTHONPATH=. $(BIN)/python -m website.notebook
+
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,6 +75,11 @@ paper-quick: .venv/installed-experiments
 
 yield: .venv/installed-experiments
 	$(BIN)/python -m experiments.yields
+
+# The same job done by other tools, each in an environment of its own under results/peers.
+# It installs them first, and takes an hour.
+peers: .venv/installed
+	$(BIN)/python -m experiments.peers
 
 kill-ledger: .venv/installed-dev
 	folder=$$(mktemp -d) && mkdir $$folder/out && \

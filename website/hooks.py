@@ -2,8 +2,8 @@
 
 The pages link to proofs, source files and the changelog, which lie elsewhere in the repository.
 Each file that is linked becomes a page of the site, and links are rewritten to it, so that the
-site needs no code host. A link that leads nowhere is a warning, and `--strict` fails on it. The
-menu follows the index, `docs/README.md`.
+site needs no code host. The notebook becomes a page too. A link that leads nowhere is a warning,
+and `--strict` fails on it. The menu follows the index, `docs/README.md`.
 """
 
 import os
@@ -16,6 +16,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from website.notebook import NOTEBOOK, as_markdown
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -53,6 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 path = site_path(target)
                 files.append(File.generated(config, path, content=content_of(target)))
     files.append(File.generated(config, API, content=api_page()))
+    files.append(File.generated(config, site_path(NOTEBOOK), content=as_markdown(NOTEBOOK)))
     return files
 
 
@@ -83,6 +86,9 @@ ORIGINALS: dict[str, Path] = {}
 def site_path(file: Path) -> str:
     """Return where a file of the repository is in the site."""
     file = Path(os.path.normpath(file))
+    if file == NOTEBOOK:
+        ORIGINALS["notebook.md"] = file
+        return "notebook.md"
     if file.is_relative_to(DOCS):
         return file.relative_to(DOCS).as_posix()
     inner = file.relative_to(ROOT).as_posix()
