@@ -264,12 +264,15 @@ def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """
     import pyarrow as pa
 
-    column = column.cast(pa.binary())
+    def seen_as(kind: pa.DataType) -> pa.ChunkedArray:
+        return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
+
+    text = seen_as(pa.string())
     try:
-        text = column.cast(pa.string())
         text.validate(full=True)
     except pa.ArrowInvalid:
-        decoded = [value.decode("utf-8", "backslashreplace") for value in column.to_pylist()]
+        values = seen_as(pa.binary()).to_pylist()
+        decoded = [value.decode("utf-8", "backslashreplace") for value in values]
         text = pa.chunked_array([pa.array(decoded, pa.string())])
     return text
 

@@ -259,14 +259,14 @@ class DuckDB(Engine):
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""
         # As Ibis does it, but for importing pandas, which takes a quarter of a second. The cast
-        # leaves no dictionary in the result, which would hold items that are not in it.
+        # leaves no dictionary in the result, which would hold items that are not in it. Where there
+        # is nothing to cast it is left out: it would import all functions of Arrow first.
         con = self.backend.con
         select, schema = self.compiled(query), query.schema().to_pyarrow()
-        return interruptibly(
-            lambda: con.sql(select).to_arrow_table().cast(schema),
-            con.interrupt,
-            self.session.cancel,
+        rows = interruptibly(
+            lambda: con.sql(select).to_arrow_table(), con.interrupt, self.session.cancel
         )
+        return rows if rows.schema.equals(schema) else rows.cast(schema)
 
 
 def _in_nanoseconds(time: Expression) -> bool:

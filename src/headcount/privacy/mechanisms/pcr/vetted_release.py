@@ -229,7 +229,7 @@ class _Run:
             np.log(np.maximum(sigmas, _NO_NOISE)) / math.log(_SIGMA_STEP)
         )
         noisy = np.zeros(found.size)
-        for sigma in np.unique(sigmas).tolist():
+        for sigma in sorted(set(sigmas.tolist())):
             which = np.flatnonzero(sigmas == sigma)
             cost = Cost(centred_cost(sigma, which.size))
             self._filter.reserve(cost)

@@ -62,7 +62,7 @@ class HiddenUsers:
 
     asked: Sequence[Histogram]
 
-    @property
+    @cached_property
     def _bins(self) -> int:
         """How many bins a group may hide in."""
         return max((losers.last - losers.top for losers in self.asked), default=0)
