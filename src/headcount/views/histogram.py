@@ -6,7 +6,7 @@ k̄+1 rows of its result reach Python.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
+from headcount.values import dataclass
 from headcount.views.protocol import Integers
 
 if TYPE_CHECKING:

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 (Ibis has no types)
     """Open DuckDB through Ibis, in memory or on a file, which is only read."""
-    import ibis
-
     load_dialects_when_used()
+    # Not by ibis.duckdb, which reads what every package that is installed declares.
+    from ibis.backends.duckdb import Backend
+
     backend = opening(
-        lambda: ibis.duckdb.connect(
+        lambda: Backend().connect(
             ":memory:" if file is None else str(file),
             read_only=file is not None,
             memory_limit=session.memory,
