@@ -208,22 +208,24 @@ class DuckDB(Engine):
 
     def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query into a temporary table."""
-        name = self.scratch_name()
-        select = self.compiled(query)
+        return self._kept(self.compiled(query), query.schema(), error_prefix)
 
-        def create() -> Expression:
-            con = self.backend.con
-            interruptibly(
+    def _kept(self, select: str, schema: Any, error_prefix: str) -> Expression:  # noqa: ANN401
+        import ibis.expr.operations as ops
+
+        con, name = self.backend.con, self.scratch_name()
+        self.session.at_end(lambda: self._drop(name))
+        running(
+            lambda: interruptibly(
                 lambda: con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'),
                 con.interrupt,
                 self.session.cancel,
-            )
-            # With the types of the query: Ibis does not know all that DuckDB has.
-            made = self.backend.table(name).op()
-            return made.copy(schema=query.schema()).to_expr()
-
-        self.session.at_end(lambda: self._drop(name))
-        return running(create, error_prefix, self.expected)
+            ),
+            error_prefix,
+            self.expected,
+        )
+        # With the types of the query: Ibis does not know all that DuckDB has.
+        return ops.DatabaseTable(name, schema=schema, source=self.backend).to_expr()
 
     def coded_rows(
         self, rows: Expression, user: str, items: Sequence[str], error_prefix: str
@@ -240,9 +242,15 @@ class DuckDB(Engine):
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Copy a table of this process: of its own, DuckDB knows how values are spread."""
+        import ibis
+        from pyarrow import types
+
         name = self.scratch_name()
         self.backend.con.register(name, rows)
         try:
+            if all(map(types.is_int64, rows.schema.types)):  # whose type is as true as it can be
+                select, schema = f'SELECT * FROM "{name}"', ibis.schema(rows.schema)  # noqa: S608
+                return self._kept(select, schema, error_prefix)
             given = with_true_types(self.backend.table(name), [rows.schema])
             return self.materialise(given, error_prefix)
         finally:
