@@ -7,19 +7,27 @@ from benchmarks.aggregation import in_turns, release
 from benchmarks.data import generated
 from benchmarks.timing import Result
 
+#: What no release can do without, whatever imports it.
+_LIBRARIES = "import duckdb, pyarrow, numpy"
+
 
 def startup(folder: Path, rounds: int) -> list[Result]:
-    """Time `headcount --help`, and a release of a thousand rows."""
+    """Time `headcount --help`, and a release of a thousand rows, beside importing libraries."""
     took = in_turns(
         {
+            "libraries": [sys.executable, "-c", _LIBRARIES],
             "headcount --help": [sys.executable, "-m", "headcount", "--help"],
             "a release of 1,000 rows": release(generated(folder, 1000)),
         },
         max(rounds, 5),
     )
+    libraries = took.pop("libraries").processor
     return [
         Result(
-            f"{what}, of processors", f"{run.processor:.2f} s", f"{most} s", run.processor <= most
+            f"{what}, of processors",
+            f"{run.processor:.2f} s, {run.processor / libraries:.1f} times `{_LIBRARIES}`",
+            f"{most} s",
+            run.processor <= most,
         )
         for (what, run), most in zip(took.items(), [0.3, 0.55], strict=True)
     ]

@@ -207,7 +207,7 @@ def test_commands_that_are_not_run_can_be_parsed(page):
             for line in commands_of(replace(block, language="bash")):
                 _, name, *arguments = shlex.split(line.text)
                 group = click.Context(cli, **cli.context_settings)
-                cli.commands[name].make_context(name, arguments, parent=group)
+                cli.get_command(group, name).make_context(name, arguments, parent=group)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)

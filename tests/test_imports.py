@@ -1,5 +1,8 @@
 """What is imported is there; and what is not there is noticed."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tests import imports
@@ -24,3 +27,23 @@ def test_what_is_not_there_is_noticed(tmp_path, monkeypatch, line, says):
     (tmp_path / "x.py").write_text(line)
     found = list(imports.missing_from(tmp_path / "x.py"))
     assert [says in one for one in found] == ([True] if says else [])
+
+
+def test_every_module_can_be_imported_first():
+    """The package imports none of them itself, so nothing hides one that waits for another."""
+    source = imports.PACKAGES["headcount"]
+    files = [path.relative_to(source) for path in sorted((source / "headcount").rglob("*.py"))]
+    modules = [
+        ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+        if file.name != "__main__.py"
+    ]
+    program = """
+import importlib, sys
+for module in sys.argv[1:]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "headcount"]:
+        del sys.modules[name]
+    importlib.import_module(module)
+"""
+    assert len(modules) > 200
+    subprocess.run([sys.executable, "-c", program, *modules], check=True)

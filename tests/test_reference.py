@@ -33,8 +33,8 @@ SETTINGS = ROOT / "docs/reference/settings.md"
 
 def commands_below(name, command):
     found = {name: command}
-    for below, inner in getattr(command, "commands", {}).items():
-        found |= commands_below(f"{name} {below}", inner)
+    for below in command.list_commands(None) if isinstance(command, click.Group) else ():
+        found |= commands_below(f"{name} {below}", command.get_command(None, below))
     return found
 
 

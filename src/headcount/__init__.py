@@ -8,11 +8,9 @@ release.to_pandas()
 print(release.guarantee)
 """
 
-from headcount.starting import importing
+from typing import TYPE_CHECKING
 
-with importing():
-    from importlib.metadata import version as _version
-
+if TYPE_CHECKING:
     from headcount.api import release, release_counts
     from headcount.cautions import PrivacyWarning
     from headcount.engines.cancel import CancelToken
@@ -42,7 +40,7 @@ with importing():
     from headcount.results.notices import Notice
     from headcount.results.release import Release
 
-__version__ = _version("headcount")
+    __version__: str
 
 __all__ = [
     "Budget",
@@ -76,3 +74,38 @@ __all__ = [
     "release",
     "release_counts",
 ]
+
+# Each is imported when it is first asked for: a command needs few of them.
+_HOMES = {
+    "api": ["release", "release_counts"],
+    "cautions": ["PrivacyWarning"],
+    "engines.cancel": ["CancelToken"],
+    "ledger.ledger": ["Ledger"],
+    "pipeline": ["ask"],
+    "planning": ["Estimate", "Forecast", "plan"],
+    "privacy.accounting.budget": ["Budget"],
+    "question": ["Question"],
+    "results.guarantee": ["Guarantee"],
+    "results.notices": ["Notice"],
+    "results.release": ["Release"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # for a type checker, a module that has this has every name
+
+    def __getattr__(name):  # noqa: ANN001, ANN202
+        if name == "__version__":
+            from importlib.metadata import version
+
+            found = version("headcount")
+        elif name in __all__:
+            from importlib import import_module
+
+            found = getattr(import_module(f"headcount.{_HOME.get(name, 'errors')}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+    def __dir__():  # noqa: ANN202
+        return sorted({*globals(), *__all__})

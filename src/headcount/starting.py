@@ -3,6 +3,7 @@
 That takes most of a second, in which `headcount.cli` cannot yet answer a signal.
 """
 
+import gc
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,11 +14,14 @@ from pathlib import Path
 @contextmanager
 def importing() -> Iterator[None]:
     """End the command as a later Ctrl-C does, and leave other programs that import it alone."""
+    # Python calls it -m as long as it looks for the module that it is to run.
+    is_command = Path(sys.argv[0]).stem in ("headcount", "-m")
+    if is_command:
+        gc.disable()  # as `headcount.cli.main` does: modules are kept, so there is nothing to find
     try:
         yield
     except KeyboardInterrupt:
-        # Python calls it -m as long as it looks for the module that it is to run.
-        if Path(sys.argv[0]).stem not in ("headcount", "-m"):
+        if not is_command:
             raise
         if sys.stderr is not None:  # closed before the start
             sys.stderr.write("headcount: interrupted\n")

@@ -222,7 +222,7 @@ def test_help_ends_with_examples_that_can_be_typed(command, words):
         found, rest = cli, typed[1:]
         parent = click.Context(cli, **cli.context_settings)
         while isinstance(found, click.Group):
-            found, rest = found.commands[rest[0]], rest[1:]
+            found, rest = found.get_command(parent, rest[0]), rest[1:]
         assert found.make_context(found.name, rest, parent=parent)
 
 

@@ -118,18 +118,20 @@ def test_a_signal_that_is_ignored_stays_ignored(monkeypatch):
 
 INTERRUPTED_IMPORT = """
 import sys
-program, when = sys.argv[1:]
+program, when, *arguments = sys.argv[1:]
 class Interrupting:
     def find_spec(self, name, *_):
         if name == when:
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupting())
-sys.argv[0] = program
+sys.argv[:] = [program, *arguments]
 import headcount.cli
+if arguments:
+    headcount.cli.main()
 """
 
 
-@pytest.mark.parametrize("module", ["headcount.api", "headcount.cli.verify", "numpy"])
+@pytest.mark.parametrize("module", ["click", "headcount.engines.guard", "numpy"])
 def test_an_interrupt_while_modules_are_imported(module):
     def interrupted(program):
         command = [sys.executable, "-c", INTERRUPTED_IMPORT, program, module]
@@ -139,6 +141,14 @@ def test_an_interrupt_while_modules_are_imported(module):
         ran = interrupted(program)
         assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "headcount: interrupted\n")
     assert "Traceback" in interrupted("analysis.py").stderr  # another program's own business
+
+
+@pytest.mark.parametrize("module", ["headcount.cautions", "headcount.cli.release"])
+def test_an_interrupt_while_the_modules_of_a_command_are_imported(module):
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, "headcount", module, "release", "--help"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (130, "")
+    assert ran.stderr.lstrip() == "headcount: interrupted\n"
 
 
 def test_an_interrupt_in_a_command(headcount, parquet, tmp_path, monkeypatch):

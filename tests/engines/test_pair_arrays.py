@@ -58,8 +58,11 @@ SPANS = [(1, 1), (5, 1), (1, 9), (300, 40), (2**20, 2**18), (2**31, 2**30), (4, 
 
 
 @pytest.mark.parametrize(("users", "items"), SPANS)
-@pytest.mark.parametrize("most_bytes", [math.inf, 1000, 0])
-def test_every_pair_is_there_once(users, items, most_bytes, tmp_path):
+@pytest.mark.parametrize(
+    ("most_bytes", "few"), [(math.inf, 0), (math.inf, 600), (1000, 600), (0, 600)]
+)
+def test_every_pair_is_there_once(users, items, most_bytes, few, tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_arrays, "_FEW", few)
     rng = np.random.default_rng(1)
     some = [int(n) for n in rng.integers(0, users, 40)] + [0, users - 1]
     what = [int(n) for n in rng.integers(0, items, 30)] + [0, items - 1]
@@ -78,6 +81,8 @@ def test_every_pair_is_there_once(users, items, most_bytes, tmp_path):
     assert bool(mapped) or most_bytes > 0
     assert mapped <= set(tmp_path.iterdir())  # and keys are there no longer
     assert len(list(tmp_path.iterdir())) <= 2 * len(parts)
+    if most_bytes == math.inf:
+        assert (len(parts) == 1) == (few > 0)
 
 
 def test_no_rows_give_no_parts():

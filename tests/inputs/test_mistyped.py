@@ -16,6 +16,8 @@ from headcount.engines.names import did_you_mean
         ("qeury", ["user_id", "query"], "query"),
         ("person", ["user_id", "query"], None),
         ("x", [], None),
+        ("gone.csv", ["e.csv", "a.csv"], None),
+        ("event.csv", ["e.csv", "Events.CSV"], "Events.CSV"),
     ],
 )
 def test_the_closest_name_is_asked_about(given, there, meant):

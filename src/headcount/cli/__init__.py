@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 import warnings
+from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
@@ -23,17 +24,8 @@ from headcount.starting import importing
 with importing():
     import click
 
-    from headcount.cautions import PrivacyWarning
-    from headcount.cli.compare import compare
-    from headcount.cli.demo import demo
-    from headcount.cli.describe import describe
-    from headcount.cli.ledger import ledger
-    from headcount.cli.options import examples
-    from headcount.cli.plan import plan_command
-    from headcount.cli.release import release
-    from headcount.cli.report import report
+    from headcount.cli.examples import examples
     from headcount.cli.stderr import say
-    from headcount.cli.verify import verify
     from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
     from headcount.errors import EngineError, HeadcountError
 
@@ -42,7 +34,24 @@ UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
 COMPLETION = "_HEADCOUNT_COMPLETE"
 
 
+class _Commands(click.Group):
+    """The commands, each in a module of its own name, which is imported when it is needed."""
+
+    NAMES = ("compare", "demo", "describe", "ledger", "plan", "release", "report", "verify")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        # What click offers instead of a name that is none is one of `commands`.
+        for name in [cmd_name] if cmd_name in self.NAMES else self.NAMES:
+            if name not in self.commands:
+                self.add_command(getattr(import_module(f"headcount.cli.{name}"), name))
+        return self.commands.get(cmd_name)
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=examples(
         "headcount demo",
@@ -53,16 +62,6 @@ COMPLETION = "_HEADCOUNT_COMPLETE"
 @click.version_option(package_name="headcount", prog_name="headcount")
 def cli() -> None:
     """Publish how many distinct people have each item, with differential privacy."""
-
-
-cli.add_command(release)
-cli.add_command(plan_command)
-cli.add_command(demo)
-cli.add_command(compare)
-cli.add_command(report)
-cli.add_command(ledger)
-cli.add_command(verify)
-cli.add_command(describe)
 
 
 # Each is turned into an orderly end, which removes the folder that may hold raw data.
@@ -96,6 +95,8 @@ def _leave(code: int) -> NoReturn:
 
 def _run() -> int:
     try:
+        from headcount.cautions import PrivacyWarning
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # the summary says it
             return int(cli.main(prog_name="headcount", standalone_mode=False) or 0)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headcount.cli.examples import examples
 from headcount.cli.numbers import Float, Whole
-from headcount.cli.options import examples, force_option, memory_option, source_options
+from headcount.cli.options import force_option, memory_option, source_options
 from headcount.cli.stdout import write_stdout
 from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError

@@ -2,7 +2,8 @@
 
 import click
 
-from headcount.cli.options import budget_from, budget_options, examples
+from headcount.cli.examples import examples
+from headcount.cli.options import budget_from, budget_options
 from headcount.cli.stdout import write_stdout
 from headcount.cli.talk import Talk, talk_options
 

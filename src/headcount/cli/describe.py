@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import examples, force_option
+from headcount.cli.examples import examples
+from headcount.cli.options import force_option
 from headcount.cli.stdout import write_stdout
 
 

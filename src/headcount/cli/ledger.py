@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headcount.cli.examples import examples
 from headcount.cli.limit import limit_option, rows_shown
 from headcount.cli.numbers import Float, Whole
-from headcount.cli.options import budget_from, examples, force_option, format_option, output_option
+from headcount.cli.options import budget_from, force_option, format_option, output_option
 from headcount.cli.report import page_path
 from headcount.cli.stderr import say as _say
 from headcount.cli.stdout import write_release, write_stdout

@@ -76,11 +76,6 @@ def _file_names(
     return [CompletionItem(incomplete, type="file")]
 
 
-def examples(*lines: str) -> str:
-    r"""Return the end of a command's help: commands to copy. ``\b`` tells click to keep lines."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-
-
 def _one_source(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> str:
     if len(given) > 1:
         raise SourceError(

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headcount.cli.examples import examples
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import (
     budget_from,
     budget_options,
-    examples,
     layout_options,
     mechanism_options,
 )
@@ -53,7 +53,7 @@ NO_GUESS = (
 @layout_options("--like")
 @mechanism_options
 @talk_options
-def plan_command(
+def plan(
     rho: float | None,
     epsilon: float | None,
     delta: float,

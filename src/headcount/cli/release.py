@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from headcount.cli.engines import FileEngine
+from headcount.cli.examples import examples
 from headcount.cli.limit import limit_option, rows_shown
 from headcount.cli.numbers import Whole
 from headcount.cli.options import (
     budget_from,
     budget_options,
-    examples,
     force_option,
     format_option,
     further_options,

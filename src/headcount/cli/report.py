@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headcount.cli.options import examples, force_option
+from headcount.cli.examples import examples
+from headcount.cli.options import force_option
 from headcount.cli.stderr import say
 from headcount.errors import OutputError
 

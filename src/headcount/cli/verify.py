@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.options import examples
+from headcount.cli.examples import examples
 from headcount.cli.stderr import say
 
 

@@ -2,14 +2,19 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from headcount.engines.layout import likely_delimiter, shown_delimiter
 
 
 def did_you_mean(given: str, there: Iterable[str]) -> str:
-    """Return a question about the name that looks most like one that is not there, or nothing."""
-    folded = {name.casefold(): name for name in there}
-    close = difflib.get_close_matches(given.casefold(), folded, n=1)
+    """Return a question about the name that looks most like one that is not there, or nothing.
+
+    An ending such as .csv that both have says nothing: without it they must look alike.
+    """
+    ending = PurePath(given).suffix.casefold()
+    folded = {name.casefold().removesuffix(ending): name for name in there}
+    close = difflib.get_close_matches(given.casefold().removesuffix(ending), folded, n=1)
     return f". Did you mean {folded[close[0]]!r}?" if close else ""
 
 

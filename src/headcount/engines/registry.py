@@ -6,6 +6,7 @@ A package declares one in its ``pyproject.toml``, which names a `headcount.engin
     name = "package.module:reader"
 """
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -101,7 +102,8 @@ def _only(found: list[Reader], what: str) -> Reader | None:
 @cache
 def _declared() -> dict[str, EntryPoint]:
     declared: dict[str, EntryPoint] = {}
-    for entry in [*entry_points(group=GROUP), *_beside()]:
+    installed = entry_points(group=GROUP)
+    for entry in [*installed, *_beside(installed)]:
         other = declared.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise SettingsError(
@@ -111,13 +113,13 @@ def _declared() -> dict[str, EntryPoint]:
     return declared
 
 
-def _beside() -> list[EntryPoint]:
+def _beside(installed: Iterable[EntryPoint]) -> list[EntryPoint]:
     """Return headcount's own engines where its metadata are older than its code.
 
     An editable install knows what was declared when it was made. The folders beside this module
     are what would be declared now.
     """
-    if any(entry.value.startswith(_OWN) for entry in entry_points(group=GROUP)):
+    if any(entry.value.startswith(_OWN) for entry in installed):
         return []
     folders = [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
     return [EntryPoint(name, f"{_OWN}{name}:reader", GROUP) for name in folders]

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
 from headcount.errors import VerificationError
 from headcount.results.canonical import canonical_json
+from headcount.values import dataclass
 
 #: What the first entry is chained to.
 NO_HASH = "0" * 64

@@ -115,7 +115,7 @@ def plain_column(column: "pa.ChunkedArray") -> list[Plain]:
     if of.is_boolean(kind) or of.is_integer(kind) or of.is_null(kind) or _is_text(kind):
         return list(column.to_pylist())
     if of.is_floating(kind):
-        return _each(column.cast(pa.float64()), _number)
+        return _each(column if of.is_float64(kind) else column.cast(pa.float64()), _number)
     if of.is_binary(kind) or of.is_large_binary(kind) or of.is_fixed_size_binary(kind):
         return _each(column, bytes.hex)
     if of.is_decimal(kind):

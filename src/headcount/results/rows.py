@@ -4,12 +4,13 @@ This looks at released counts only, so it is post-processing, and costs nothing.
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headcount.errors import SettingsError
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.release import Release, metadata_of
+from headcount.values import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

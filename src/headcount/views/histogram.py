@@ -6,7 +6,7 @@ k̄+1 rows of its result reach Python.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
+from headcount.values import dataclass
 from headcount.views.protocol import Integers
 
 if TYPE_CHECKING:
@@ -264,12 +265,15 @@ def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     """
     import pyarrow as pa
 
-    column = column.cast(pa.binary())
+    def seen_as(kind: pa.DataType) -> pa.ChunkedArray:
+        return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
+
+    text = seen_as(pa.string())
     try:
-        text = column.cast(pa.string())
         text.validate(full=True)
     except pa.ArrowInvalid:
-        decoded = [value.decode("utf-8", "backslashreplace") for value in column.to_pylist()]
+        values = seen_as(pa.binary()).to_pylist()
+        decoded = [value.decode("utf-8", "backslashreplace") for value in values]
         text = pa.chunked_array([pa.array(decoded, pa.string())])
     return text
 

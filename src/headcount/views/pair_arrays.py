@@ -7,7 +7,6 @@ users, and how many pairs each user has.
 """
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.engines.codes import CodedRows, Division, bits_for
+from headcount.values import dataclass
 from headcount.views.shelf import Shelf, let_go
 from headcount.views.workers import Workers
 
 # Parts make the threads' work even and a sort fit the processor's cache; each costs a pass over all
 # items in every pass over pairs.
 _FEWEST_BITS, _USUAL_BITS, _MOST_BITS = 3, 6, 8
+# So few pairs are one part: a pass over them takes a millisecond, as starting threads does.
+_FEW = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,11 @@ def gathered(coded: CodedRows, workers: Workers, shelf: Shelf) -> list[Part]:
         dealt = _Deal(division, coded.number_of_items, shelf)
         workers.all(dealt.put, division.keys)
         parts += [part for part in workers.each(dealt.part, range(dealt.parts)) if part.items.size]
-    return parts
+    on_disk = any(isinstance(part.items, np.memmap) for part in parts)
+    if on_disk or not 0 < sum(part.items.size for part in parts) <= _FEW:
+        return parts
+    items, sizes = zip(*((part.items, part.sizes) for part in parts), strict=True)
+    return [Part(np.concatenate(items), np.concatenate(sizes))]
 
 
 class _Deal:

@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 from headcount.engines.cancel import CancelToken
@@ -26,10 +27,17 @@ class Workers:
         from outside waits for those that are being worked on, which should take less than a second
         each, and for no other.
         """
+        things = iter(things)
+        first = list(islice(things, 2))
+        if len(first) < 2:  # to start threads for it takes longer than most of what is done here
+            for thing in first:
+                self._cancel.check()
+                yield do(thing)
+            return
         with ThreadPoolExecutor(self._threads) as pool:
             begun: deque[Future[_Result]] = deque()
             try:
-                for thing in things:
+                for thing in chain(first, things):
                     begun.append(pool.submit(do, thing))
                     if len(begun) > 2 * self._threads:
                         yield self._finished(begun.popleft())

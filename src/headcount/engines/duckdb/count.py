@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 (Ibis has no types)
     """Open DuckDB through Ibis, in memory or on a file, which is only read."""
-    import ibis
-
     load_dialects_when_used()
+    # Not by ibis.duckdb, which reads what every package that is installed declares.
+    from ibis.backends.duckdb import Backend
+
     backend = opening(
-        lambda: ibis.duckdb.connect(
+        lambda: Backend().connect(
             ":memory:" if file is None else str(file),
             read_only=file is not None,
             memory_limit=session.memory,
@@ -207,22 +208,24 @@ class DuckDB(Engine):
 
     def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query into a temporary table."""
-        name = self.scratch_name()
-        select = self.compiled(query)
+        return self._kept(self.compiled(query), query.schema(), error_prefix)
 
-        def create() -> Expression:
-            con = self.backend.con
-            interruptibly(
+    def _kept(self, select: str, schema: Any, error_prefix: str) -> Expression:  # noqa: ANN401
+        import ibis.expr.operations as ops
+
+        con, name = self.backend.con, self.scratch_name()
+        self.session.at_end(lambda: self._drop(name))
+        running(
+            lambda: interruptibly(
                 lambda: con.execute(f'CREATE TEMP TABLE "{name}" AS {select}'),
                 con.interrupt,
                 self.session.cancel,
-            )
-            # With the types of the query: Ibis does not know all that DuckDB has.
-            made = self.backend.table(name).op()
-            return made.copy(schema=query.schema()).to_expr()
-
-        self.session.at_end(lambda: self._drop(name))
-        return running(create, error_prefix, self.expected)
+            ),
+            error_prefix,
+            self.expected,
+        )
+        # With the types of the query: Ibis does not know all that DuckDB has.
+        return ops.DatabaseTable(name, schema=schema, source=self.backend).to_expr()
 
     def coded_rows(
         self, rows: Expression, user: str, items: Sequence[str], error_prefix: str
@@ -239,9 +242,15 @@ class DuckDB(Engine):
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Copy a table of this process: of its own, DuckDB knows how values are spread."""
+        import ibis
+        from pyarrow import types
+
         name = self.scratch_name()
         self.backend.con.register(name, rows)
         try:
+            if all(map(types.is_int64, rows.schema.types)):  # whose type is as true as it can be
+                select, schema = f'SELECT * FROM "{name}"', ibis.schema(rows.schema)  # noqa: S608
+                return self._kept(select, schema, error_prefix)
             given = with_true_types(self.backend.table(name), [rows.schema])
             return self.materialise(given, error_prefix)
         finally:
@@ -259,14 +268,14 @@ class DuckDB(Engine):
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""
         # As Ibis does it, but for importing pandas, which takes a quarter of a second. The cast
-        # leaves no dictionary in the result, which would hold items that are not in it.
+        # leaves no dictionary in the result, which would hold items that are not in it. Where there
+        # is nothing to cast it is left out: it would import all functions of Arrow first.
         con = self.backend.con
         select, schema = self.compiled(query), query.schema().to_pyarrow()
-        return interruptibly(
-            lambda: con.sql(select).to_arrow_table().cast(schema),
-            con.interrupt,
-            self.session.cancel,
+        rows = interruptibly(
+            lambda: con.sql(select).to_arrow_table(), con.interrupt, self.session.cancel
         )
+        return rows if rows.schema.equals(schema) else rows.cast(schema)
 
 
 def _in_nanoseconds(time: Expression) -> bool:

@@ -7,6 +7,8 @@ from statistics import NormalDist
 from headcount.errors import BudgetExceededError
 from headcount.privacy.accounting.rounding import float_above, quotient_above
 
+_NORMAL = NormalDist()
+
 
 def measure_cost(sigma: float, sensitivity_squared: int = 1) -> Fraction:
     """ρ of whole numbers that a user moves by so much, with noise of σ, rounded up.
@@ -34,16 +36,16 @@ def sigma_for(rho: Fraction, sensitivity_squared: int = 1) -> float:
     return math.sqrt(float_above(sensitivity_squared / (2 * rho))) * (1 + 1e-12)
 
 
-def upper_quantile(probability: Fraction) -> float:
+def upper_quantile(probability: Fraction | float) -> float:
     """Return a z with P[N > z] ≤ the probability, for a standard normal N.
 
     It is taken at the small probability, not at 1 minus it, which would lose its digits; the factor
-    covers the rounding of the library.
+    covers the rounding of the library, and of the probability if that is a float.
     """
-    return -NormalDist().inv_cdf(float(probability) * (1 - 1e-9))
+    return -_NORMAL.inv_cdf(float(probability) * (1 - 1e-9))
 
 
-def reach(sigma: float, probability: Fraction) -> int:
+def reach(sigma: float, probability: Fraction | float) -> int:
     """Return a whole m ≥ 1 with P[X > m] ≤ the probability, for discrete Gaussian noise X.
 
     P[X ≥ m + 1] ≤ P[N ≥ m] for the continuous N of the same σ (rationed.md). The factor covers the

@@ -36,15 +36,15 @@ def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: 
     ranks = ranks_up_to(max(look.seen))
     counts = np.array([falling.count_at(rank) for rank in ranks])
     cases = HiddenUsers([sizes]).cases()
+    hidden = [users for _, users in cases]
 
     def promised(share: Fraction) -> float:
         weight = TUNING.found_at * (2 * float(share) * budget.rho) ** -0.5
         found = ranks[counts >= weight * sizes.count_per_weight()].max(initial=0.0)
         ration = float(1 - RATIONED.first_round - RATIONED.fixed - share) * budget.rho
-        return sum(
-            chance * min(float(found), countable(ranks, counts, sizes, ration, settings.r, hidden))
-            for chance, hidden in cases
-        )
+        counted = countable(ranks, counts, sizes, ration, settings.r, hidden)
+        each = zip(cases, counted, strict=True)
+        return sum(chance * min(float(found), number) for (chance, _), number in each)
 
     return max(promised(share) for share in RATIONED.second_rounds)
 

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from headcount.errors import SettingsError
+from headcount.values import dataclass
 from headcount.views.protocol import MOST_ROWS, Quantity
 
 #: Bounds are numbers that a float of 32 bits has.

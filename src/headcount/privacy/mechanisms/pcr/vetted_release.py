@@ -6,7 +6,6 @@ decides what is done next follows from noisy values that were paid for.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +23,7 @@ from headcount.privacy.mechanisms.pcr.rounds import BOUND_AT, ROUNDS, plan_round
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.pcr.vetting import Round, Vetting
 from headcount.privacy.randomness import Entropy
+from headcount.values import dataclass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -229,7 +229,7 @@ class _Run:
             np.log(np.maximum(sigmas, _NO_NOISE)) / math.log(_SIGMA_STEP)
         )
         noisy = np.zeros(found.size)
-        for sigma in np.unique(sigmas).tolist():
+        for sigma in sorted(set(sigmas.tolist())):
             which = np.flatnonzero(sigmas == sigma)
             cost = Cost(centred_cost(sigma, which.size))
             self._filter.reserve(cost)

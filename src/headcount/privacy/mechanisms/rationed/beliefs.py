@@ -3,8 +3,9 @@
 Nothing here sees anything but released values, so none of it is about privacy.
 """
 
+import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.values import dataclass
 from headcount.views.protocol import Integers
 
 
-@dataclass
+@dataclasses.dataclass
 class Found:
     """The items found, round by round: their noisy weights and what these say of counts."""
 

@@ -1,6 +1,7 @@
 """How many items a budget will find, and how many it can count: forecasts from noisy answers."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ _STEP, _LAST = 1.05, 10**6
 def ranks_up_to(last: int) -> Floats:
     """Return ranks from 1 on, in growing steps."""
     steps = math.ceil(math.log(last) / math.log(_STEP))
-    return np.unique(np.rint(_STEP ** np.arange(steps + 1))).astype(np.float64)
+    return np.array(sorted({float(round(_STEP**step)) for step in range(steps + 1)}))
 
 
 def countable(
@@ -24,8 +25,8 @@ def countable(
     sizes: Sizes,
     ration: float,
     r: float,
-    hidden: Floats | None = None,
-) -> float:
+    hidden: Sequence[Floats | None] = (None,),
+) -> list[float]:
     """Return how many of the most frequent items users can be counted for within their ration.
 
     A user has an item with a chance in proportion to its count and to how many items they have in
@@ -38,23 +39,30 @@ def countable(
         sizes: how many items users have.
         ration: ρ that a user has for them.
         r: the target.
-        hidden: how many users noise may hide in each bin beyond those of the sizes that stand out.
+        hidden: cases that are asked about: how many users noise may hide in each bin beyond those
+            of the sizes that stand out.
+
+    Returns:
+        A number for each case.
     """
-    users = sizes.users
-    if hidden is not None:
-        users = np.where(np.arange(users.size) <= sizes.top, users, hidden)
     pairs = float(sizes.users @ sizes.items)
     if not pairs:
-        return 0.0
+        return [0.0] * len(hidden)
     steps = np.diff(ranks, prepend=0.0)
     chances = np.minimum(sizes.items[:, None] * counts / pairs, 1.0)
     # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
     costs = steps / (2 * ration * (TUNING.forecast_aim * r * counts) ** 2)
     needed = np.maximum(np.cumsum(chances * costs, axis=1), 1.0)
     each = np.cumsum(chances * steps / counts, axis=1) / ranks
-    losses = users @ (each * (1 - needed**-0.5))
-    good = (losses <= TUNING.forecast_loss) & (counts * r >= (2 * ration) ** -0.5)
-    return float(ranks[good].max(initial=0.0))
+    lost_by_user = each * (1 - needed**-0.5)
+    common = counts * r >= (2 * ration) ** -0.5
+    seen = np.arange(sizes.users.size) <= sizes.top
+    numbers = []
+    for case in hidden:
+        users = sizes.users if case is None else np.where(seen, sizes.users, case)
+        good = (users @ lost_by_user <= TUNING.forecast_loss) & common
+        numbers.append(float(ranks[good].max(initial=0.0)))
+    return numbers
 
 
 def lost(loads: Floats, sizes: Sizes) -> Floats:
@@ -101,6 +109,7 @@ def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: floa
         # The lowest weight found is about the threshold, which is in proportion to the noise.
         needed = float(weights[-1] * math.sqrt(TUNING.first_round / share)) / grown
         found = max(float(ranks[falling >= needed].max(initial=0.0)), float(weights.size))
-        return min(found, countable(ranks, counts, sizes, float(other - share) * rho, r))
+        (counted,) = countable(ranks, counts, sizes, float(other - share) * rho, r)
+        return min(found, counted)
 
     return max(TUNING.second_rounds, key=lambda share: (promised(share), -share))

@@ -4,12 +4,14 @@ Free of cost: all of it follows from noisy answers.
 """
 
 import math
-from dataclasses import dataclass
+from copy import copy
+from functools import cached_property
 
 import numpy as np
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats, last_that_stands_out
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.values import dataclass
 from headcount.views.protocol import GRID, Integers
 
 #: The unit of an item's weight in what a user loses: the rarest item kept weighs this much.
@@ -49,7 +51,7 @@ class Losers:
         """The last bin that anybody can be in."""
         return min(int(math.log2(max(self.most, 1.0))), self.noisy.size - 1)
 
-    @property
+    @cached_property
     def top(self) -> int:
         """The last bin that counts: beyond it nobody stands out of the noise.
 
@@ -91,6 +93,8 @@ class Losers:
         return seen, math.hypot(noise, TUNING.misfit * seen)
 
 
+#: A of a `Curve`.
+_AMOUNTS_LOST = np.geomspace(0.1, 1, 6)
 #: What users of a bin lose on average, if they are spread evenly in the logarithm.
 AMOUNTS = np.array(Losers.BOUNDS, dtype=np.float64) / math.log(2)
 
@@ -107,29 +111,33 @@ class Curve:
         # Twice as fine a grid in each direction changes how many items are released by 1 % or less.
         starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
         powers = np.geomspace(0.4, 16, 16)
-        amounts = np.geomspace(0.1, 1, 6)
-        start, power, amount = (g.ravel() for g in np.meshgrid(starts, powers, amounts))
-        self._log = -((np.log(power / TUNING.power) / TUNING.power_spread) ** 2) / 2
+        start, power = (grid.ravel() for grid in np.meshgrid(starts, powers))
+        log = -((np.log(power / TUNING.power) / TUNING.power_spread) ** 2) / 2
         grown = np.minimum(loads[:, None] / start, 1e9) ** power
-        self.losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power)) * amount
+        #: For each load, and each start and power, if the amount is 1.
+        self._losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power))
         if guessed is not None:
             # Where about as much is lost as is put up with, or nowhere.
             least = TUNING.forecast_loss
             where = loads[guessed >= least].min(initial=starts[-1])
             reached = start * (2 * power * least) ** (1 / power)
-            self._log -= (np.log(reached / where) / TUNING.guess_spread) ** 2 / 2
+            log -= (np.log(reached / where) / TUNING.guess_spread) ** 2 / 2
+        self._log = np.repeat(log[:, None], _AMOUNTS_LOST.size, axis=1)
 
-    def learn(self, place: int, loss: float, error: float) -> None:
-        """Take in an answer about the loss at one of the loads, and the error of the answer."""
-        error = max(error, _ROUNDING)
-        self._log -= (self.losses[place] - loss) ** 2 / (2 * error**2)
+    def learned(self, place: int, loss: float, error: float) -> "Curve":
+        """Return what is known with an answer about the loss at a load, which has such an error."""
+        curve, error = copy(self), max(error, _ROUNDING)
+        each = self._losses[place][:, None] * _AMOUNTS_LOST
+        curve._log = self._log - (each - loss) ** 2 / (2 * error**2)
+        return curve
 
     def expected(self) -> tuple[Floats, Floats]:
         """Return the expected loss at each load, and how far off it may be."""
         weights = np.exp(self._log - self._log.max())
         weights /= weights.sum()
-        means = self.losses @ weights
-        return means, np.sqrt(np.maximum(self.losses**2 @ weights - means**2, 0.0))
+        means = self._losses @ (weights @ _AMOUNTS_LOST)
+        squares = self._losses**2 @ (weights @ _AMOUNTS_LOST**2)
+        return means, np.sqrt(np.maximum(squares - means**2, 0.0))
 
 
 def features(estimates: Floats, heaviness: Floats, kept: Integers) -> Floats:

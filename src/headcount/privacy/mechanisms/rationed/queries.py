@@ -71,7 +71,7 @@ class PaidQueries:
 
     def _lots(self, number: int) -> NDArray[np.uint64]:
         """Words that are all different, so that every order of them is equally likely."""
-        while np.unique(lots := self.entropy.words(number)).size < number:
+        while len(set((lots := self.entropy.words(number)).tolist())) < number:
             pass
         return lots
 
@@ -85,7 +85,7 @@ class PaidQueries:
         self.filter.reserve(cost)
         sums = self.population.clipped_sums(costs)
         noisy = np.zeros(sigmas.size)
-        for sigma in np.unique(sigmas[np.isfinite(sigmas)]).tolist():
+        for sigma in sorted(set(sigmas[np.isfinite(sigmas)].tolist())):
             places = np.flatnonzero(sigmas == sigma)
             noisy[places] = self.entropy.discrete_gaussian(sums[places].tolist(), GRID * sigma)
         self.filter.settle(cost)
@@ -138,8 +138,8 @@ def thresholds(sigma: float, looked_at: int, delta: Fraction) -> dict[int, int]:
     For each M up to ``MOST_ITEMS``: at most M items are brought by one user, t of them with the
     weight ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at`` (rationed.md).
     """
-    brings = range(1, MOST_ITEMS + 1)
-    each = (math.isqrt(UNIT**2 // t) + reach(sigma, delta / t) for t in brings)
+    brings, chance = range(1, MOST_ITEMS + 1), float(delta)  # thousands of fractions are slow
+    each = (math.isqrt(UNIT**2 // t) + reach(sigma, chance / t) for t in brings)
     return {t: looked_at + 1 + most for t, most in zip(brings, accumulate(each, max), strict=True)}
 
 
@@ -152,7 +152,7 @@ def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
     share = RATION / (2 * rho)
     costs = {
         sigma: math.ceil(share / Fraction(sigma) ** 2) if math.isfinite(sigma) else 0
-        for sigma in np.unique(sigmas).tolist()
+        for sigma in set(sigmas.tolist())
     }
     each = [costs[sigma] for sigma in sigmas.tolist()]
     if max(each, default=0) > RATION or sum(each) >= 2**63:

@@ -8,8 +8,7 @@ from the noisy answers, which is free, is in the other modules.
 
 import math
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +36,7 @@ from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
+from headcount.values import dataclass
 from headcount.views.protocol import GRID, Integers, Population
 
 
@@ -180,15 +180,15 @@ class _Search:
 
     def curve(self, hidden: HiddenLosers) -> Curve:
         """Return what is known of how the loss grows of users who are seen."""
-        curve = deepcopy(self.before)
+        curve = self.before
         for place, losers in self.asked:
             if self.points[place].full > 1:
-                curve.learn(place, *losers.loss())
+                curve = curve.learned(place, *losers.loss())
         for place, loss, error, number, clip in self.featured:
             if self.points[place].full > 1:
                 # What was clipped, of all users: of those who are hidden there is more.
                 more, unsure = hidden.clipped(number, clip)
-                curve.learn(place, loss - more, math.hypot(error, unsure))
+                curve = curve.learned(place, loss - more, math.hypot(error, unsure))
         return curve
 
     def _most_lost(self, point: Point) -> float:

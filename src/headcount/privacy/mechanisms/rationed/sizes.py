@@ -1,6 +1,7 @@
 """A noisy histogram of users by how many items they have."""
 
 import math
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -44,7 +45,7 @@ class Sizes:
         #: The middle of each bin.
         self.items = np.sqrt(np.array(self.BOUNDS, dtype=np.float64) * np.array(self.UPPERS))
 
-    @property
+    @cached_property
     def top(self) -> int:
         """The last bin that stands out of the noise and is no small group."""
         return last_that_stands_out(self.noisy, self.sigma)
