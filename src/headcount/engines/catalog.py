@@ -1,10 +1,10 @@
 """What a database says about its own tables, views and functions."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headcount.engines.guard import opening
-from headcount.values import dataclass
 
 #: How an error begins if a catalog cannot be read.
 ERROR_PREFIX = "the tables of the database cannot be listed"

@@ -1,12 +1,11 @@
 """Rows of users and items as pairs of whole numbers, streamed out of the engine that holds them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from headcount.values import dataclass
 
 #: The bits of a key that may be used: it is a 64-bit integer that is never below 0.
 _MOST_BITS = 63

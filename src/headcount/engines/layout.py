@@ -1,9 +1,9 @@
 """What was said about files beside their name: what they are, and what separates their fields."""
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from headcount.errors import SettingsError
-from headcount.values import dataclass
 
 #: The forms of files of events: what ``input_format=`` and ``--input-format`` accept.
 InputFormat = Literal["parquet", "arrow", "csv", "tsv", "json"]

@@ -5,6 +5,7 @@ engine is imported in its methods, when they are called.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -14,7 +15,6 @@ from headcount.engines.catalog import Catalog
 from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.session import Session
 from headcount.errors import MissingExtraError, SourceError
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Nothing here looks at the events.
 """
 
 import re
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from headcount.engines.base import BEYOND_LAST_DAY, FIRST_DAY
 from headcount.errors import SettingsError, SourceError
-from headcount.values import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

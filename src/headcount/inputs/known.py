@@ -8,6 +8,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from headcount.engines.files import as_path, named
 from headcount.engines.names import did_you_mean
 from headcount.errors import SourceError
-from headcount.values import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

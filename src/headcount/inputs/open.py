@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,6 @@ from headcount.inputs.sql import single_select
 from headcount.inputs.stdin import STDIN, kept_stdin
 from headcount.inputs.unit import Unit
 from headcount.inputs.where import Where
-from headcount.values import dataclass
 
 SourceName: TypeAlias = str | PathLike[str]
 #: A pandas or Polars data frame, a table, dataset or stream of PyArrow, a relation of DuckDB, a

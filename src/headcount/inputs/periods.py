@@ -4,7 +4,7 @@
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from headcount.engines.names import no_such_column
@@ -13,7 +13,6 @@ from headcount.inputs.calendar import DayRange, ensure_first_days, in_each, most
 from headcount.inputs.known import MOST_ITEMS
 from headcount.inputs.open import Events
 from headcount.inputs.unit import PROTECTED_PERIODS
-from headcount.values import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,6 +7,7 @@ gives the same for the same row, so whose privacy is protected stays as it was.
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import reduce
 from operator import add, and_, eq, ge, gt, le, lt, mod, mul, ne, or_, sub, truediv
@@ -16,7 +17,6 @@ from uuid import UUID
 from headcount.engines.base import Expression
 from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
-from headcount.values import dataclass
 
 _Node: TypeAlias = Any  # of sqlglot
 

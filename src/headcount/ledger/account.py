@@ -1,6 +1,7 @@
 """Balances and entries in words and numbers, for people and for JSON."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,6 @@ from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.refusal import short, shown
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, float_below
-from headcount.values import dataclass
 
 _BAR = 20
 

@@ -1,5 +1,6 @@
 """Exact amounts: what a budget is charged as, and what a total allows (ledger.md)."""
 
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
@@ -8,7 +9,6 @@ from headcount.privacy.accounting.budget import SELECTION_SHARE_OF_RHO_BUDGET, B
 from headcount.privacy.accounting.conversion import epsilon_of
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, float_below
-from headcount.values import dataclass
 
 # A float such as 0.1 is off the number that was typed by 2^-53 of it. Amounts are taken as they
 # were typed, so that ten tenths fit into one. δ is counted with this much on top, in charges and

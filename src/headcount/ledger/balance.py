@@ -1,6 +1,7 @@
 """The entries folded into balances, in exact arithmetic. Nothing here reads or writes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,6 @@ from headcount.inputs.unit import PROTECTED_PERIODS
 from headcount.ledger.amounts import Total, minus
 from headcount.ledger.entries import Entry, Kind
 from headcount.privacy.accounting.filter import Cost
-from headcount.values import dataclass
 
 #: What a budget protects unless its owner says otherwise; entries do not say it.
 WHOLE_USER = "user"

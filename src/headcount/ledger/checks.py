@@ -1,6 +1,7 @@
 """Whether a ledger, and what it keeps, is what was written."""
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headcount.errors import LedgerError, VerificationError
@@ -9,7 +10,6 @@ from headcount.ledger.entries import Entry, Kind
 from headcount.ledger.stored_releases import from_bytes
 from headcount.results.canonical import fingerprint
 from headcount.results.release import Release
-from headcount.values import dataclass
 
 if TYPE_CHECKING:
     from headcount.ledger.store import Transaction

@@ -3,13 +3,12 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from headcount.errors import VerificationError
 from headcount.results.canonical import canonical_json
-from headcount.values import dataclass
 
 #: What the first entry is chained to.
 NO_HASH = "0" * 64

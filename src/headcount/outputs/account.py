@@ -1,9 +1,10 @@
 """What a published file says about itself, without its rows."""
 
+from dataclasses import dataclass
+
 from headcount.errors import NotPrivateError
 from headcount.results.guarantee import Guarantee
 from headcount.results.totals import TotalInWords, totals_in_words
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

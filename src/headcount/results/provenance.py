@@ -1,10 +1,8 @@
 """How a release came about: what a registry of deployments asks for beside the guarantee."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
-
-from headcount.values import dataclass
 
 #: What every release takes as public: it is named or decided without looking at any row.
 ALWAYS_PUBLIC = (

@@ -4,13 +4,12 @@ This looks at released counts only, so it is post-processing, and costs nothing.
 """
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headcount.errors import SettingsError
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.release import Release, metadata_of
-from headcount.values import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from headcount.results.digits import for_people
-from headcount.values import dataclass
 
 _WORDS = {"total": "Users with an item", "other": "Users with an item that is not listed"}
 

@@ -5,7 +5,7 @@ a small public table; what comes back is one number per item, or one number.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
 from headcount.inputs.open import Events
-from headcount.values import dataclass
 from headcount.views.histogram import TopCounts, highest, unused_name
 from headcount.views.integers import as_number, root_of, whole
 from headcount.views.passes import Passes

@@ -1,13 +1,12 @@
 """What an engine answers to the questions of a mechanism."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
-from headcount.values import dataclass
 from headcount.views.amounts import EngineAmounts
 from headcount.views.bounded import bounded_counts
 from headcount.views.coded_population import CodedPopulation

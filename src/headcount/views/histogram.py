@@ -6,7 +6,7 @@ k̄+1 rows of its result reach Python.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
-from headcount.values import dataclass
 from headcount.views.protocol import Integers
 
 if TYPE_CHECKING:

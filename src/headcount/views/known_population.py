@@ -1,6 +1,7 @@
 """Who has which of a public list of items, held by the engine that holds the events."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy as np
 from headcount.arrays import to_arrow
 from headcount.engines.base import Expression
 from headcount.inputs.open import Events
-from headcount.values import dataclass
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import unused_name
 from headcount.views.passes import Passes

@@ -7,6 +7,7 @@ users, and how many pairs each user has.
 """
 
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.engines.codes import CodedRows, Division, bits_for
-from headcount.values import dataclass
 from headcount.views.shelf import Shelf, let_go
 from headcount.views.workers import Workers
 

@@ -1,12 +1,11 @@
 """What a mechanism may ask about who has what, in whole numbers. The answers are private."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from headcount.values import dataclass
 
 Integers = NDArray[np.int64]
 

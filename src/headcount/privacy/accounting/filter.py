@@ -1,9 +1,9 @@
 """The privacy filter: asked before every step, never exceeded."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.errors import BudgetExceededError
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The API, the command line, the ledger and the evaluation ask this class what the
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import DataView, NamedCounts
 
 #: The name of the measure that every release has: how many users have an item.

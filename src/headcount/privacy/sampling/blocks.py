@@ -1,5 +1,6 @@
 """The staircase above a Gaussian from which proposals are drawn: one for every σ of a shape."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -8,7 +9,6 @@ import numpy as np
 
 from headcount.privacy.sampling.exponential import Floats, exp_bounds, up
 from headcount.privacy.sampling.uniform import Words
-from headcount.values import dataclass
 
 #: Shapes are rounded up to quarters, so that there are few of them and few proposals are lost.
 QUARTERS = 4

@@ -3,6 +3,7 @@
 import math
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from headcount.privacy.sampling.blocks import LARGEST_SHAPE, QUARTERS, Staircase, staircase
 from headcount.privacy.sampling.exponential import exp_bounds, exp_of_minus
 from headcount.privacy.sampling.uniform import LazyUniform, WordSource, uniform_below
-from headcount.values import dataclass
 
 #: int64 where every value fits, and Python's integers elsewhere.
 Noise = NDArray[Any]

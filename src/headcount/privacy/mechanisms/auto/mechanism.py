@@ -1,7 +1,7 @@
 """The choice between Private Count Release and a rationed release, as a mechanism."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -20,7 +20,6 @@ from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.mechanisms.rationed.mechanism import SIZES
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import DataView, NamedCounts, Pairs
 
 

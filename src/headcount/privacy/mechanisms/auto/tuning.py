@@ -5,9 +5,8 @@ sotu_speech_words, irc_nick_words, steam_games, yelp_5core, gowalla, stocktweets
 book_crossing) at ρ of 0.03, 0.1, 0.5, 1 and 3, 4 seeds: 200 choices.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
-
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from headcount.errors import SettingsError
-from headcount.values import dataclass
 from headcount.views.protocol import MOST_ROWS, Quantity
 
 #: Bounds are numbers that a float of 32 bits has.

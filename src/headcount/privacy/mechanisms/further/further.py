@@ -1,7 +1,7 @@
 """What is released beside the counts, after them and from the same budget (further.md)."""
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from headcount.errors import SettingsError
@@ -12,7 +12,6 @@ from headcount.privacy.mechanisms.further.aggregates import Aggregates
 from headcount.privacy.mechanisms.further.sums import Sums
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE, Totals
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import SnapshotView
 
 

@@ -5,13 +5,13 @@ Free of cost: nothing here sees data.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.gaussian import upper_quantile
-from headcount.values import dataclass
 from headcount.views.protocol import EXPECTED, LARGEST_RATION, Ration
 
 Floats = NDArray[np.float64]

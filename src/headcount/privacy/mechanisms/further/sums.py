@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +26,6 @@ from headcount.privacy.mechanisms.further.rations import (
     ration_from,
 )
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import EXPECTED, Amounts, Quantity, Ration, Sensitivity
 
 #: The share of what a quantity gets that goes to each histogram it needs. A twentieth makes the

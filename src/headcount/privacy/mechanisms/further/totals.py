@@ -1,5 +1,6 @@
 """How many users there are, and how many have an item that was not released (further.md)."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -7,7 +8,6 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, sigma_for
 from headcount.privacy.mechanisms.base import Progress, Total
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import Everybody, Sensitivity
 
 #: The share of ρ that each total gets: at ρ = 1 its standard error is 7 users, and the counts have

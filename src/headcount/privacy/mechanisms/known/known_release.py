@@ -4,6 +4,7 @@
 """
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,6 @@ from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import Population
 
 #: What part of ρ tells how many items users have. With 5 %, the noise of counts is 2.6 % larger.

@@ -1,6 +1,7 @@
 """Counts of a public list of items, as a mechanism."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import ClassVar
@@ -19,7 +20,6 @@ from headcount.privacy.mechanisms.base import (
 from headcount.privacy.mechanisms.known.known_release import known_release
 from headcount.privacy.mechanisms.rationed.mechanism import SIZES
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import DataView, Pairs
 
 #: The largest bound, which no list exceeds.

@@ -1,13 +1,12 @@
 """The candidates of a release and their cut-off, which belong together."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from headcount.values import dataclass
 
 # Counts up to here are exact as floats, which the race's error bounds rely on.
 LARGEST_COUNT = 2**53

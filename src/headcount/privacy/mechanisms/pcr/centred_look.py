@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,6 @@ from headcount.privacy.mechanisms.pcr.look import (
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 
 #: What part of ρ the number of users costs, and what part the counts at ranks.
 USERS = Fraction(1, 100)

@@ -4,11 +4,10 @@ All of this is free: it looks at noisy values that were paid for, and decides wh
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from headcount.values import dataclass
 
 Floats = NDArray[np.float64]
 

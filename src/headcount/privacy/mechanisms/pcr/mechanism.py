@@ -1,6 +1,7 @@
 """Private Count Release as a mechanism: ours, and with the settings and charges of the paper."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -24,7 +25,6 @@ from headcount.privacy.mechanisms.pcr.schedule import delta_star, levels
 from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings
 from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import DataView, NamedCounts
 
 #: The private steps of each way to run it, for the account of a release.

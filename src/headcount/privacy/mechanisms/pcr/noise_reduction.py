@@ -7,7 +7,7 @@ one measurement with the final σ would have cost (pcr.md).
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +18,6 @@ from headcount.privacy.accounting.gaussian import measure_cost
 from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 
 #: The precision after each step, as a share of that of one measurement with the level's σ: cube
 #: roots of two apart, from a 64th. On three sets coarser steps gave up to 5 % fewer items, and up

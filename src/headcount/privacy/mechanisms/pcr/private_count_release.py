@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from headcount.privacy.mechanisms.pcr.race import race
 from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

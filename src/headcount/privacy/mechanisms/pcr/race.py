@@ -12,6 +12,7 @@ exponentials, and only those that could come before ⊥ are looked at. The law i
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,6 @@ from headcount.privacy.mechanisms.pcr.clocks import (
 from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.randomness import Entropy
 from headcount.privacy.sampling.uniform import LazyUniform
-from headcount.values import dataclass
 
 # Candidates with x = ln(weight/weight of ⊥) at or above this are timed one by one. At −3 half as
 # many were, but nearly every level had a band to open, which takes as long as timing thousands.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from headcount.errors import BudgetError
@@ -11,7 +11,6 @@ from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost
 from headcount.privacy.accounting.rounding import float_above, log_above, quotient_above
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET, Charging, Settings
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

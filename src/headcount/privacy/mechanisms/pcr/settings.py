@@ -1,13 +1,12 @@
 """The parameters of Private Count Release, named as in the paper."""
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from numbers import Real
 from typing import Any
 
 from headcount.errors import SettingsError
-from headcount.values import dataclass
 
 #: σ(ε) of the paper leaves room for this many standard deviations within the target error.
 SIGMAS_WITHIN_TARGET = 1.5

@@ -6,6 +6,7 @@ decides what is done next follows from noisy values that were paid for.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +24,6 @@ from headcount.privacy.mechanisms.pcr.rounds import BOUND_AT, ROUNDS, plan_round
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.pcr.vetting import Round, Vetting
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

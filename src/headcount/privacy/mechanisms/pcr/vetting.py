@@ -6,6 +6,7 @@ centred Gaussian test then decides which of them are named, and only tests need 
 beside this file, is the proof.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -19,7 +20,6 @@ from headcount.privacy.mechanisms.pcr.centred import centred, centred_cost
 from headcount.privacy.mechanisms.pcr.nomination import nominate
 from headcount.privacy.mechanisms.pcr.schedule import pick_cost
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -5,7 +5,7 @@ Nothing here sees anything but released values, so none of it is about privacy.
 
 import dataclasses
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.values import dataclass
 from headcount.views.protocol import Integers
 
 

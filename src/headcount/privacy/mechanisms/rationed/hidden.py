@@ -5,6 +5,7 @@ Free of cost: all of it follows from noisy answers and from public limits.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from headcount.privacy.mechanisms.rationed.losses import AMOUNTS, Losers
 from headcount.privacy.mechanisms.rationed.sizes import GROUP, Floats, Sizes
-from headcount.values import dataclass
 
 #: How many users such a group may have, in σ of a histogram: with more they are no small group.
 _STEP = 0.25

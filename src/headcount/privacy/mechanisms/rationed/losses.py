@@ -5,13 +5,13 @@ Free of cost: all of it follows from noisy answers.
 
 import math
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats, last_that_stands_out
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.values import dataclass
 from headcount.views.protocol import GRID, Integers
 
 #: The unit of an item's weight in what a user loses: the rarest item kept weighs this much.

@@ -1,6 +1,7 @@
 """Rationed release as a mechanism."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -15,7 +16,6 @@ from headcount.privacy.mechanisms.base import (
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import DataView, Pairs
 
 #: The private steps, for the account of a release.

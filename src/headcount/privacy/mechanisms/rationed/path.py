@@ -5,7 +5,7 @@ from noisy counts and from the target.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
 from headcount.privacy.mechanisms.rationed.estimates import bias, variances
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.values import dataclass
 from headcount.views.protocol import GRID, Integers
 
 

@@ -7,9 +7,8 @@ of yelp_5core, steam_games and quotes_author_words while checking changed three 
 ``coarse_noise``, ``least_precision`` and ``bias``.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
-
-from headcount.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Noise and a threshold as a mechanism."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -19,7 +20,6 @@ from headcount.privacy.mechanisms.base import (
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.threshold.threshold_release import Thresholding, threshold_release
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 from headcount.views.protocol import DataView, NamedCounts, Sensitivity
 
 

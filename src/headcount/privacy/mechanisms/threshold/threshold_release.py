@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import measure_cost, reach, sigma_for
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.privacy.randomness import Entropy
-from headcount.values import dataclass
 
 #: What part of the target error σ may be at the threshold: 91 % of such counts are within it.
 ACCURATE = 0.58
