@@ -178,6 +178,13 @@ def test_everybody_can_use_it_on_a_phone_and_at_a_desk(opened, written, scheme):
             assert serious == [], name
 
 
+def test_a_long_name_leaves_room_for_its_count_on_a_phone(opened, written):
+    address = written(films(2, names=["x" * 10_000]), "long")
+    with opened(address, width=PHONE) as (page, _):
+        count = page.locator("#rows tbody tr td:nth-child(2)").first.bounding_box()
+        assert count["x"] + count["width"] < PHONE
+
+
 def test_it_is_dark_in_the_dark_and_light_on_paper(opened, large):
     colour = "getComputedStyle(document.body).backgroundColor"
     with opened(large, color_scheme="dark") as (page, _):
