@@ -186,10 +186,9 @@ def verify(where: str, head: str | None) -> None:
     """Check that no entry was edited, removed or reordered, and print the last one's hash."""
     checked = _open(where).verify(head)
     write_stdout(f"{checked.head}\n".encode())
-    click.echo(
+    _say(
         f"{checked.entries:,} entries, none edited, removed or reordered, and no budget exceeded. "
-        "Keep the hash elsewhere: anyone who can write to the ledger could rebuild all of it.",
-        err=True,
+        "Keep the hash elsewhere: anyone who can write to the ledger could rebuild all of it."
     )
 
 
