@@ -301,6 +301,17 @@ def test_what_is_no_number_is_refused(values):
         hc.release(table, user="u", item="i", rho=1, sum="z")
 
 
+def test_the_error_about_text_says_how_it_is_made_numbers(tmp_path):
+    path = tmp_path / "e.csv"
+    lines = [f'{user},a,"{user % 7}"' for user in range(2000)]
+    path.write_text("\n".join(["u,i,an amount", *lines]))
+    asked = {"user": "u", "item": "i", "sum": "an amount", "rho": 10}
+    with pytest.raises(hc.SourceError, match="holds text, and sums and means are of") as raised:
+        hc.release(path, **asked)
+    sql = str(raised.value).partition("--sql '")[2].partition("'")[0]
+    assert hc.release(path, **asked, sql=sql).table["count"].to_pylist()[0] > 1900
+
+
 def test_totals_and_sums_together_stay_within_the_budget():
     users = np.arange(4000) // 2
     table = pa.table({"u": users, "i": np.arange(4000) % 7, "x": np.ones(4000)})

@@ -156,7 +156,7 @@ def _from_file(name: str, items: Sequence[str], period: str | None) -> "tuple[pa
     path = as_path(name)
     ending = path.suffix.lower()
     if "://" in name or ending not in (".csv", ".parquet"):
-        raise SourceError(_WHAT)
+        raise SourceError(f"{_WHAT}; the first line of a .csv file names its columns")
     if not os.path.isfile(path):  # noqa: PTH113 (False, not an error, for an impossible name)
         raise SourceError(f"there is no file {name!r} with a list of items")
     read = _csv if ending == ".csv" else _parquet
