@@ -187,8 +187,8 @@ def _kind(path: Path, said: str | None) -> str:
             raise SourceError(f"{str(path)!r} is a {lake.title()} table; --engine spark reads it")
         glob_in = str(path / "*.parquet")
         raise SourceError(
-            f"{str(path)!r} is a folder; name its files, if there are several with a "
-            f"glob in quotes, such as {glob_in!r}"
+            f"{str(path)!r} is a folder; name a file in it, or several with a glob in "
+            f"quotes, such as {glob_in!r}"
         )
     if kind is None or (is_gzipped(path) and kind not in TEXT):
         known = ", ".join(sorted(kinds))

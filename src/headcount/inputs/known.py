@@ -296,7 +296,8 @@ def _converted(
     target = pa.string() if of is None else kind.to_pyarrow()
     wrong = SourceError(
         f"column {name!r} of the events is of type {kind}, and the list of items has "
-        f"{column.type if typed else 'text there that is none'}; give it the type of the events"
+        f"{column.type if typed else f'text there that is not {kind}'}; give it the type of the "
+        "events"
     )
     if typed and _kind_of(column.type) != (of or "string"):
         raise wrong

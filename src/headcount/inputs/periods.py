@@ -188,7 +188,7 @@ def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has
         cast = f", or with SQL, if it is in a file: {cast_of_column(column, 'TIMESTAMP')}"
         raise SourceError(
             f"column {column!r} holds {_kind(kind)}, and a {periods.period} needs dates or "
-            "timestamps; make it one of these types where the file or the table is made"
+            "timestamps; convert it where the file or the table is made"
             f"{cast if kind.is_string() else ''}"
         )
     if periods.timezone is not None and not has_zone(table, column):
@@ -229,7 +229,7 @@ def _check_zone(name: str) -> None:
         known = name in zoneinfo.available_timezones()
     if not known:
         raise SettingsError(
-            "a time zone is one of the IANA database, such as Europe/Berlin or UTC, in its spelling"
+            "a time zone is a name of the IANA database, spelled as there: Europe/Berlin or UTC"
         )
 
 

@@ -99,8 +99,8 @@ def check_numbers(events: Events, columns: Sequence[str]) -> None:
             held = "text" if kind.is_string() else f"{str(kind).partition('(')[0]} values"
             cast = f", or with SQL, if it is in a file: {cast_of_column(column, 'DOUBLE')}"
             raise SourceError(
-                f"column {column!r} holds {held}, and sums and means are of numbers; make it "
-                "numbers where the file or the table is made"
+                f"column {column!r} holds {held}, and sums and means need numbers; convert it "
+                "where the file or the table is made"
                 f"{cast if kind.is_string() else ''}"
             )
 
