@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from website.colours import save_svg
+
 from benchmarks.aggregation import YARDSTICK, in_turns, measured, release
 from benchmarks.data import ROOT, generated
 
@@ -58,7 +60,7 @@ def draw(growth: Growth, path: Path) -> None:
     axes["seconds"].set(xlabel="rows", ylabel="seconds of processors")
     axes["gigabytes"].set(xlabel="rows", ylabel="peak memory, GB")
     axes["seconds"].legend(frameon=False, fontsize="small")
-    figure.savefig(path, metadata={"Date": None})
+    save_svg(figure, path, {"Date": None})
 
 
 def main() -> None:

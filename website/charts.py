@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from website.colours import save_svg
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -196,7 +198,7 @@ def draw(name: str) -> None:
     if title:
         axes.set_title(title, fontsize="medium", loc="left")
     about = {"Date": None, "Creator": None, "Description": f"drawn from {known_by}"}
-    figure.savefig(IMAGES / f"{name}.svg", metadata=about)
+    save_svg(figure, IMAGES / f"{name}.svg", about)
 
 
 def measure(name: str) -> None:

@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "notebook.ipynb"
+# Pixels cannot be repainted one colour at a time: on dark pages light and dark change places, and
+# hues stay. 0.87 turns white into the dark of these pages.
+_DARK_PICTURE = (
+    "<style>[data-md-color-scheme=slate] img.drawn{filter: invert(.87) hue-rotate(180deg)}</style>"
+)
 
 
 def run() -> None:
@@ -54,7 +59,10 @@ def _shown(output: dict[str, Any]) -> str:
         return f"<div>{''.join(data['text/html'])}</div>"
     if "image/png" in data:
         picture = "".join(data["image/png"]).replace("\n", "")
-        return f'<img alt="A chart of the released counts" src="data:image/png;base64,{picture}">'
+        return (
+            f'{_DARK_PICTURE}<img class="drawn" alt="A chart of the released counts" '
+            f'src="data:image/png;base64,{picture}">'
+        )
     return _block("".join(data["text/plain"]))
 
 

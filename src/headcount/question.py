@@ -148,7 +148,7 @@ class Question:
         """Refuse columns of numbers, and names of results, that clash with others."""
         asked = self.further.aggregates
         if self.user in asked.columns:
-            raise SourceError("the user column says who somebody is: it cannot be added up")
+            raise SourceError("the user column identifies people: it cannot be added up")
         if self.periods is not None and self.periods.period in map(str.casefold, asked.columns):
             raise SourceError(
                 f"the first days of periods go into a column called {self.periods.period!r}, so a "

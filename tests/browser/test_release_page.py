@@ -178,6 +178,21 @@ def test_everybody_can_use_it_on_a_phone_and_at_a_desk(opened, written, scheme):
             assert serious == [], name
 
 
+def test_a_long_name_leaves_room_for_its_count_on_a_phone(opened, written):
+    address = written(films(2, names=["x" * 10_000]), "long")
+    with opened(address, width=PHONE) as (page, _):
+        count = page.locator("#rows tbody tr td:nth-child(2)").first.bounding_box()
+        assert count["x"] + count["width"] < PHONE
+
+
+def test_a_wide_table_fits_on_paper(opened, written):
+    paper = 794  # A4 at 96 dots per inch
+    with opened(written(rated(), "wide"), width=paper) as (page, _):
+        page.emulate_media(media="print")
+        table = page.locator("#rows").bounding_box()
+        assert table["x"] + table["width"] <= paper
+
+
 def test_it_is_dark_in_the_dark_and_light_on_paper(opened, large):
     colour = "getComputedStyle(document.body).backgroundColor"
     with opened(large, color_scheme="dark") as (page, _):

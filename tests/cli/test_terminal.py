@@ -35,11 +35,8 @@ def nasty(tmp_path_factory):
 def on_a_terminal(*args, cwd, env=None):
     """Run the command with both of its streams on a terminal; return what that got."""
     ours, its = pty.openpty()
-    env = {
-        **os.environ,
-        "TERM": "dumb",
-        **(env or {}),
-    }  # so that no bar is shown, which moves the cursor itself
+    # No bar, which moves the cursor itself, and room for whole sentences.
+    env = {**os.environ, "TERM": "dumb", "COLUMNS": "1000", **(env or {})}
     process = subprocess.Popen([HEADCOUNT, *args], stdout=its, stderr=its, cwd=cwd, env=env)
     os.close(its)
     got = b""
@@ -80,6 +77,13 @@ def test_a_release_on_a_terminal(nasty, spill, form):
     }
     assert shown[form] in got
     assert got.count("one\ntwo") == 0
+
+
+def test_sentences_and_tables_fit_into_a_terminal(nasty, spill):
+    code, got = on_a_terminal(*ask(nasty), cwd=spill, env={"COLUMNS": "50"})
+    assert code == 0
+    assert max(map(len, got.splitlines())) <= 50
+    assert "Protects one user: all rows of one user id, added or" in got.replace("\n", " ")
 
 
 def test_csv_in_a_pipe_or_a_file_has_the_items_as_they_are(headcount, nasty, tmp_path):

@@ -125,7 +125,9 @@ def test_what_is_expected_of_a_line_names_the_delimiter(tmp_path):
 
 def test_polars_reads_parquet_only(tmp_path):
     (tmp_path / "e.csv").write_text("u;i\n1;a\n")
-    with pytest.raises(SourceError, match="Polars reads Parquet files here"):
+    with pytest.raises(
+        SourceError, match="Polars reads Parquet files here, and this is CSV; leave"
+    ):
         counts(tmp_path / "e.csv", engine="polars", layout=Layout(delimiter=";"))
 
 

@@ -37,7 +37,7 @@ WITHOUT_DATA = {
     "protect alone": (None, {"protect": "user-week"}, "--protect user-week needs periods"),
     "protect what": (("week", "when"), {"protect": "household"}, "what is protected is one of"),
     "no such zone": (("week", "zoned"), {"timezone": "Mars/Olympus"}, "IANA"),
-    "spelling": (("week", "zoned"), {"timezone": "europe/berlin"}, "in its spelling"),
+    "spelling": (("week", "zoned"), {"timezone": "europe/berlin"}, "spelled as there"),
     "an offset": (("week", "zoned"), {"timezone": "+02:00"}, "IANA"),
     "SQL": (("week", "zoned"), {"timezone": "UTC'; DROP TABLE t --"}, "IANA"),
     "a path": (("week", "zoned"), {"timezone": "../../etc/passwd"}, "IANA"),

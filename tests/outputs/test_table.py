@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from headcount.outputs import render
 from headcount.outputs.table import visible
@@ -87,3 +88,87 @@ def test_a_long_name_is_shown_whole_and_spoils_one_line_only():
     shown = lines(item=["x" * 10_000, "short"])
     assert "x" * 10_000 in shown[3]
     assert len(shown[2]) < 200
+
+
+# --- on a terminal of so many columns -------------------------------------------------------------
+
+
+def wide(release, columns):
+    """A release with rows, sums and means beside its counts."""
+    table = release.table
+    for name, value, error in columns:
+        for column, number in (
+            (name, value),
+            (f"{name}_std_error", error),
+            (f"{name}_lower", value - 2 * error),
+            (f"{name}_upper", value + 2 * error),
+        ):
+            numbers = [number * (row + 1) for row in range(table.num_rows)]
+            table = table.append_column(column, pa.array(numbers, pa.float64()))
+    return type(release)(table, release.guarantee)
+
+
+SUMS = [("rows", 15_000.0, 360.0), ("sum_amount", 300_000.0, 4_500.0), ("mean_weight", 70.0, 1.2)]
+
+
+def test_a_table_that_fits_is_left_alone():
+    release = release_of({"item": ["tea", "milk and bread"]})
+    whole = render(release, "table")
+    assert render(release, "table", width=46) == whole
+    assert render(wide(release, SUMS), "table", width=1000) == render(wide(release, SUMS), "table")
+
+
+def test_a_wide_table_has_errors_beside_the_numbers_and_says_what_is_missing():
+    release = wide(release_of({"item": ["tea", "milk"]}), SUMS)
+    assert render(release, "table", width=80).decode().splitlines() == [
+        "item    count ±        rows ±     sum_amount ±  mean_weight ±",
+        "────  ─────────  ────────────  ───────────────  ─────────────",
+        "milk  101 ± 2.5  15,000 ± 360  300,000 ± 4,500     70.0 ± 1.2",
+        "tea   100 ± 2.5  30,000 ± 720  600,000 ± 9,000    140.0 ± 2.4",
+        "± is the standard error. The 95 % intervals did not fit: they reach 1.96",
+        "standard errors to each side.",
+    ]
+
+
+def test_what_does_not_fit_beside_the_names_goes_below():
+    release = wide(release_of({"item": ["tea", "milk"]}), SUMS)
+    assert render(release, "table", width=40).decode().splitlines() == [
+        "item    count ±        rows ±",
+        "────  ─────────  ────────────",
+        "milk  101 ± 2.5  15,000 ± 360",
+        "tea   100 ± 2.5  30,000 ± 720",
+        "",
+        "item     sum_amount ±  mean_weight ±",
+        "────  ───────────────  ─────────────",
+        "milk  300,000 ± 4,500     70.0 ± 1.2",
+        "tea   600,000 ± 9,000    140.0 ± 2.4",
+        "± is the standard error. The 95 %",
+        "intervals did not fit: they reach 1.96",
+        "standard errors to each side.",
+    ]
+
+
+@given(
+    st.lists(st.text(max_size=100), min_size=1, max_size=4, unique=True),
+    st.integers(42, 200),
+    st.integers(0, 3),
+)
+def test_nothing_is_wider_than_the_terminal_and_no_number_is_lost(items, width, sums):
+    release = wide(release_of({"item": pa.array(items)}), SUMS[:sums])
+    text = render(release, "table", width=width).decode()
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    for name, value, error in SUMS[:sums]:
+        assert name in text and f"{value:,.0f}" in text and f"{error:,.0f}"[:1] in text
+
+
+def test_a_long_name_is_cut_on_a_terminal():
+    release = release_of({"item": ["x" * 10_000, "漢" * 100], "kind": ["short", "short"]})
+    *_, one, other = render(release, "table", width=80).decode().splitlines()
+    assert cell_len(one) <= 80 and "…" in one and "short" in one
+    assert cell_len(other) <= 80 and "…" in other
+
+
+def test_counts_of_a_sum_called_lower_are_not_taken_for_an_interval():
+    release = wide(release_of({"item": ["tea"]}), [*SUMS, ("sum_lower", 5.0, 1.0)])
+    text = render(release, "table", width=60).decode()
+    assert "sum_lower ±" in text and "5.0 ± 1.0" in text

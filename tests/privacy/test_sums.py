@@ -275,7 +275,7 @@ BASE = {"source": "x.parquet", "user": "u", "item": "i", "budget": hc.Budget(rho
         ({"max_rows_per_user_item": 3}, "goes with rows, sums and means"),
         ({"count": "rows", "max_rows_per_user_item": 0}, "whole number from 1"),
         ({"count": "rows", "max_rows_per_user_item": 2**40}, "whole number from 1"),
-        ({"sum": "u"}, "says who somebody is"),
+        ({"sum": "u"}, "identifies people"),
         ({"item": ["i", "sum_x"], "sum": "x"}, "column of the result"),
         ({"item": "rows", "count": "rows"}, "column of the result"),
     ],
@@ -295,10 +295,21 @@ def test_a_question_survives_json():
 )
 def test_what_is_no_number_is_refused(values):
     table = pa.table({"u": [1, 2], "i": ["a", "b"], "x": values})
-    with pytest.raises(hc.SourceError, match="sums and means are of numbers"):
+    with pytest.raises(hc.SourceError, match="sums and means need numbers"):
         hc.release(table, user="u", item="i", rho=1, sum="x")
     with pytest.raises(hc.SourceError, match="no column 'z'"):
         hc.release(table, user="u", item="i", rho=1, sum="z")
+
+
+def test_the_error_about_text_says_how_it_is_made_numbers(tmp_path):
+    path = tmp_path / "e.csv"
+    lines = [f'{user},a,"{user % 7}"' for user in range(2000)]
+    path.write_text("\n".join(["u,i,an amount", *lines]))
+    asked = {"user": "u", "item": "i", "sum": "an amount", "rho": 10}
+    with pytest.raises(hc.SourceError, match="holds text, and sums and means need") as raised:
+        hc.release(path, **asked)
+    sql = str(raised.value).partition("--sql '")[2].partition("'")[0]
+    assert hc.release(path, **asked, sql=sql).table["count"].to_pylist()[0] > 1900
 
 
 def test_totals_and_sums_together_stay_within_the_budget():

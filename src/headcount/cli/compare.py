@@ -57,7 +57,7 @@ FEW_USERS = 10
     "--relative-error",
     type=Float(),
     metavar="R",
-    help="The relative error up to which a count is close [default: 0.1].",
+    help="Counts within this relative error are close [default: 0.1].",
 )
 @click.option(
     "--trials",
@@ -139,8 +139,8 @@ def compare(
         folder = Path(os.path.realpath(output)).parent
         if holds_release(folder):
             raise OutputError(
-                f"the folder {str(folder)!r} holds a release, whose noise true figures "
-                "next to it would undo; name another folder"
+                f"the folder {str(folder)!r} holds a release, and true figures next to it "
+                "would undo its noise; name another folder"
             )
     place = None if output is None else AtomicFile(output, source=source, force=force)
     with place or nullcontext() as file:

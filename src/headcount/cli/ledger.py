@@ -91,8 +91,8 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
               help="The dataset; several with --group.")  # fmt: skip
 @click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
 @click.option("--user", metavar="COLUMN",
-              help="The column that identifies the user; no release may count by another "
-                   "[default: that of the first release].")  # fmt: skip
+              help="The column that identifies the user, in all releases [default: "
+                   "that of the first release].")  # fmt: skip
 @click.option("--protect", type=click.Choice(list(PROTECTED_PERIODS)), default="user",
               show_default=True,
               help="What the total protects: all rows of a user, or those within one period. All "
@@ -181,16 +181,17 @@ def log(where: str, dataset: str | None, form: str) -> None:
 @ledger.command(epilog=examples("headcount ledger verify budget.db"))
 @_where_alone
 @click.option(
-    "--head", metavar="HASH", help="A hash that this command printed before; it must still exist."
+    "--head",
+    metavar="HASH",
+    help="A hash that this command printed earlier; it must still be in the ledger.",
 )
 def verify(where: str, head: str | None) -> None:
     """Check that no entry was edited, removed or reordered, and print the last one's hash."""
     checked = _open(where).verify(head)
     write_stdout(f"{checked.head}\n".encode())
-    click.echo(
+    _say(
         f"{checked.entries:,} entries, none edited, removed or reordered, and no budget exceeded. "
-        "Keep the hash elsewhere: anyone who can write to the ledger could rebuild all of it.",
-        err=True,
+        "Keep the hash elsewhere: anyone who can write to the ledger could rebuild all of it."
     )
 
 

@@ -35,11 +35,10 @@ def layout_options(source: str) -> Callable[[_Command], _Command]:
     """Return what adds --input-format and --delimiter, for what an argument or option names."""
     options = (
         click.option("--delimiter", metavar="CHARACTER",
-                     help="What separates the fields of a line of CSV: a character such as ';', or "
-                          "the word tab [default: a comma; a tab in TSV]."),
+                     help="The character between the fields of a CSV file, such as ';', or the "
+                          "word tab [default: a comma; a tab in TSV]."),
         click.option("--input-format", type=click.Choice(get_args(InputFormat)),
-                     help=f"What {source} is, where its ending does not say it: stdin, or a file "
-                          "of another name."),
+                     help=f"The format of {source}, if it is stdin or if its name does not tell."),
     )  # fmt: skip
 
     def add(command: _Command) -> _Command:
@@ -55,8 +54,7 @@ def source_options(command: _Command, *, item_required: bool = True) -> _Command
     for option in (
         layout_options("SOURCE"),
         click.option("--sql", metavar="SELECT",
-                     help="A single SELECT on a database, instead of a table, or on files, which "
-                          "are the table events."),
+                     help="One SELECT, instead of a table; in it, files are the table events."),
         click.option("-t", "--table", metavar="NAME", help="A table of a database or catalog."),
         click.option("-i", "--item", "items", required=item_required, multiple=True,
                      metavar="COLUMN",
@@ -92,15 +90,16 @@ def period_options(command: _Command) -> _Command:
                      help="What is protected: all rows of a user, or only those within one period, "
                           "which promises less to each person."),
         click.option("--between", nargs=2, metavar="FIRST LAST",
-                     help="Count only rows of the days from FIRST to LAST, as in 2026-01-31. These "
-                          "periods are public then: with --items-from, or without --item, exactly "
-                          "they come out."),
+                     help="Count only rows of the days from FIRST to LAST, such as 2026-01-31. "
+                          "This makes the periods public: with --items-from, or without --item, "
+                          "exactly these come out."),
         click.option("--timezone", metavar="NAME",
-                     help="The time zone that decides which day a time with a zone is in, by its "
-                          "IANA name [default: UTC]."),
+                     help="The IANA name of the time zone in which timestamps with a zone are "
+                          "assigned to days [default: UTC]."),
         click.option("--by", nargs=2, metavar="PERIOD COLUMN",
-                     help="Count within each day, week (from Monday), month or year of a column of "
-                          "dates or timestamps; without --item, all users of each."),
+                     help="Count within each day, week (from Monday), month or year, by a "
+                          "column of dates or timestamps. Without --item, count all users of "
+                          "each period."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -110,11 +109,11 @@ def mechanism_options(command: _Command) -> _Command:
     """Add --method, --relative-error, --candidates and --max-items-per-user."""
     for option in (
         click.option("--max-items-per-user", type=Whole(), metavar="M",
-                     help="The most items of a user that count, for the method threshold "
-                          "and --items-from."),
+                     help="Count at most M items of each user, with the method threshold or "
+                          "--items-from."),
         click.option("--candidates", type=Whole(), metavar="K",
-                     help="k̄, how many of the most frequent items are considered "
-                          "[default: chosen]."),
+                     help="k̄, how many of the most frequent items are considered [default: "
+                          "chosen automatically]."),
         click.option("--relative-error", type=Float(), metavar="R",
                      help="The relative error to aim at for each count [default: 0.1]."),
         click.option("--method", type=click.Choice(names()), default=DEFAULT, show_default=True,
@@ -152,12 +151,12 @@ def further_options(command: _Command) -> _Command:
     """Add what is asked beside the counts: --total, --other, rows, sums and means."""
     for option in (
         click.option("--max-rows-per-user-item", type=Whole(), metavar="M",
-                     help="The most rows of a user and an item that count, for --count rows, --sum "
-                          "and --mean, if you know it."),
+                     help="Count at most M rows of each user for each item, in --count rows, "
+                          "--sum and --mean, if you know such a bound."),
         click.option("--bounds", multiple=True, nargs=3, type=(str, Float(), Float()),
                      metavar="COLUMN LO HI",
-                     help="Clip the values of a --sum or --mean to LO to HI, if you know such "
-                          "bounds; repeat it for several columns."),
+                     help="Clip the values of a --sum or --mean column to between LO and HI, if "
+                          "you know such bounds; repeat it for several columns."),
         click.option("--mean", multiple=True, metavar="COLUMN",
                      help="Also release the mean of this column for each item; repeat it for "
                           "several."),

@@ -47,9 +47,10 @@ NO_GUESS = (
     "-u", "--user", metavar="COLUMN", help="The column of --like that identifies the user."
 )
 @click.option("-i", "--item", multiple=True, metavar="COLUMN",
-              help="Its column whose values are counted; repeat it for several.")  # fmt: skip
-@click.option("-t", "--table", metavar="NAME", help="Its table, if it is a database.")
-@click.option("--sql", metavar="SELECT", help="A single SELECT on it, instead of a table.")
+              help="The column of --like whose values are counted; repeat it for "
+                   "several.")  # fmt: skip
+@click.option("-t", "--table", metavar="NAME", help="The table, if --like is a database.")
+@click.option("--sql", metavar="SELECT", help="One SELECT on --like, instead of a table.")
 @layout_options("--like")
 @mechanism_options
 @talk_options

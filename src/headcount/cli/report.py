@@ -31,13 +31,14 @@ _ENDINGS = (".html", ".htm")
 @click.option("--title", metavar="TEXT",
               help="The heading of the page [default: made from the columns].")  # fmt: skip
 @click.option("--ledger", "where", metavar="LEDGER",
-              help="The ledger that was charged; the page then names the entry, and when and from "
-                   "what it was made. A file that was not charged to it is refused.")  # fmt: skip
+              help="The ledger that was charged; the page then names the entry, the "
+                   "time and the source. A file that was not charged to it is "
+                   "refused.")  # fmt: skip
 @force_option
 def report(
     file: Path, output: Path | None, title: str | None, where: str | None, force: bool
 ) -> None:
-    """Write a page about the release in FILE, which costs nothing.
+    """Write a page about the release in FILE, at no cost.
 
     FILE is a .parquet or .json file that headcount wrote. The page is one .html file that needs no
     network: the promise in plain words, pictures, and the whole table.

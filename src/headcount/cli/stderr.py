@@ -1,7 +1,9 @@
 """stderr, which is talk."""
 
 import os
+import shutil
 import sys
+import textwrap
 from typing import TextIO
 
 import click
@@ -27,9 +29,19 @@ def has_colours(stream: TextIO | None) -> bool:
 def say(sentence: str) -> None:
     """Say something to the person who runs the command.
 
-    It is one line, and no name in it, of a file or a column or a dataset, steers a terminal.
+    No name in it, of a file or a column or a dataset, steers a terminal. It is one line, which a
+    terminal gets broken between words.
     """
     text = visible(sentence)
+    if sys.stderr is not None and sys.stderr.isatty():
+        # Whole words: a command or a path in a sentence stays what it is.
+        text = textwrap.fill(
+            text,
+            shutil.get_terminal_size().columns,
+            break_long_words=False,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        )
     if has_colours(sys.stderr):
         begins = next((start for start in _STYLES if text.startswith(start)), "")
         text = click.style(begins, **_STYLES.get(begins, {})) + text[len(begins) :]  # type: ignore[arg-type]

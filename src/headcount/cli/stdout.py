@@ -1,5 +1,6 @@
 """stdout, which carries data only."""
 
+import shutil
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -23,8 +24,11 @@ def write_release(release: "Release", form: str, limit: int | None) -> None:
     from headcount.outputs import render
 
     terminal = stdout_is_terminal()
+    width = shutil.get_terminal_size().columns if terminal else None
     colours = has_colours(sys.stdout)
-    write_stdout(render(release, form, for_terminal=terminal, limit=limit, colours=colours))
+    write_stdout(
+        render(release, form, for_terminal=terminal, limit=limit, colours=colours, width=width)
+    )
 
 
 def write_stdout(content: bytes) -> None:

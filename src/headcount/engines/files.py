@@ -124,8 +124,10 @@ def check_reads(form: str, by: "Reader") -> None:
     if form not in by.file_forms:
         forms = [one.upper() if one in TEXT else one.title() for one in by.file_forms]
         listed = " and ".join(filter(None, (", ".join(forms[:-1]), forms[-1])))
+        given = form.upper() if form in TEXT else form.title()
         raise SourceError(
-            f"{by.title} reads {listed} files here; leave out the engine to use DuckDB"
+            f"{by.title} reads {listed} files here, and this is {given}; leave out --engine "
+            "(engine=), and DuckDB reads it"
         )
 
 
@@ -183,7 +185,11 @@ def _kind(path: Path, said: str | None) -> str:
     if path.is_dir():
         if lake := lake_of(path):  # some of its files are not part of it any more
             raise SourceError(f"{str(path)!r} is a {lake.title()} table; --engine spark reads it")
-        raise SourceError(f"{str(path)!r} is a folder; name its files, for instance with a glob")
+        glob_in = str(path / "*.parquet")
+        raise SourceError(
+            f"{str(path)!r} is a folder; name a file in it, or several with a glob in "
+            f"quotes, such as {glob_in!r}"
+        )
     if kind is None or (is_gzipped(path) and kind not in TEXT):
         known = ", ".join(sorted(kinds))
         raise SourceError(

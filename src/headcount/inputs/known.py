@@ -156,7 +156,7 @@ def _from_file(name: str, items: Sequence[str], period: str | None) -> "tuple[pa
     path = as_path(name)
     ending = path.suffix.lower()
     if "://" in name or ending not in (".csv", ".parquet"):
-        raise SourceError(_WHAT)
+        raise SourceError(f"{_WHAT}; the first line of a .csv file names its columns")
     if not os.path.isfile(path):  # noqa: PTH113 (False, not an error, for an impossible name)
         raise SourceError(f"there is no file {name!r} with a list of items")
     read = _csv if ending == ".csv" else _parquet
@@ -296,7 +296,8 @@ def _converted(
     target = pa.string() if of is None else kind.to_pyarrow()
     wrong = SourceError(
         f"column {name!r} of the events is of type {kind}, and the list of items has "
-        f"{column.type if typed else 'text there that is none'}; give it the type of the events"
+        f"{column.type if typed else f'text there that is not {kind}'}; give it the type of the "
+        "events"
     )
     if typed and _kind_of(column.type) != (of or "string"):
         raise wrong

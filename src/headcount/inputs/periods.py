@@ -12,6 +12,7 @@ from headcount.errors import SettingsError, SourceError
 from headcount.inputs.calendar import DayRange, ensure_first_days, in_each, most_within
 from headcount.inputs.known import MOST_ITEMS
 from headcount.inputs.open import Events
+from headcount.inputs.sql import cast_of_column
 from headcount.inputs.unit import PROTECTED_PERIODS
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _WITHIN = {
     "year": ("year",),
 }
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # No text of a date has it, whatever the engine and its settings.
 _BETWEEN = "|"
 
@@ -185,10 +185,11 @@ def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has
         raise SourceError(no_such_column(column, table.columns))
     kind = table.schema()[column]
     if not kind.is_date() and not kind.is_timestamp():
+        cast = f", or with SQL, if it is in a file: {cast_of_column(column, 'TIMESTAMP')}"
         raise SourceError(
             f"column {column!r} holds {_kind(kind)}, and a {periods.period} needs dates or "
-            "timestamps; write it as one of these types where the file or the table is made"
-            f"{_in_sql(column) if kind.is_string() else ''}"
+            "timestamps; convert it where the file or the table is made"
+            f"{cast if kind.is_string() else ''}"
         )
     if periods.timezone is not None and not has_zone(table, column):
         raise SourceError(
@@ -214,13 +215,6 @@ def _user_text(column: Any, user: str, periods: Periods) -> Any:  # noqa: ANN401
     return column.cast("string")
 
 
-def _in_sql(column: str) -> str:
-    """Say how text in a file becomes times: what is none becomes NULL, and never an error."""
-    name = column if _PLAIN_NAME.fullmatch(column) else '"' + column.replace('"', '""') + '"'
-    query = f"SELECT user_id, page, TRY_CAST({name} AS TIMESTAMP) AS {name} FROM events"  # noqa: S608 (shown, not run)
-    return f", or make it one with SQL, of files: --sql '{query}' (sql=), with the columns you need"
-
-
 def _kind(kind: Any) -> str:  # noqa: ANN401
     if kind.is_string():
         return "text"
@@ -235,7 +229,7 @@ def _check_zone(name: str) -> None:
         known = name in zoneinfo.available_timezones()
     if not known:
         raise SettingsError(
-            "a time zone is one of the IANA database, such as Europe/Berlin or UTC, in its spelling"
+            "a time zone is a name of the IANA database, spelled as there: Europe/Berlin or UTC"
         )
 
 

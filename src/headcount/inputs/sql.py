@@ -1,8 +1,21 @@
-"""Checks of a query that a user wrote."""
+"""Queries that a user writes: checked, and suggested."""
 
 import logging
+import re
 
 from headcount.errors import SourceError
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def cast_of_column(column: str, kind: str) -> str:
+    """Return the options that make values of a type out of text in files, which DuckDB reads.
+
+    What is no such value becomes NULL, and never an error.
+    """
+    name = column if _PLAIN_NAME.fullmatch(column) else '"' + column.replace('"', '""') + '"'
+    query = f"SELECT * REPLACE (TRY_CAST({name} AS {kind}) AS {name}) FROM events"  # noqa: S608 (shown, not run)
+    return f"--sql '{query}' (sql=)"
 
 
 def single_select(sql: str, dialect: str) -> str:

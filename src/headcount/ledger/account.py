@@ -12,7 +12,7 @@ from headcount.ledger.refusal import short, shown
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, float_below
 
-_BAR = 20
+_BAR = 10
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ def render(
     for_terminal: bool = False,
     limit: int | None = None,
     colours: bool = False,
+    width: int | None = None,
 ) -> bytes:
     """Return a release in one of the formats; nothing in it steers a terminal that it is for.
 
@@ -72,9 +73,10 @@ def render(
         for_terminal: whether people read it on a terminal.
         limit: how many rows of a table to show; all if not given.
         colours: whether the terminal has them.
+        width: how many columns the terminal has, if a table is to fit into them.
     """
     if form == "table":
-        return to_table(release, limit, colours=colours)
+        return to_table(release, limit, colours=colours, width=width)
     if for_terminal and form == "csv":
         return to_csv(release, for_terminal=True)
     return FORMATS[form](release)

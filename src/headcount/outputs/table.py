@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from headcount.outputs.escapes import visible
+from headcount.outputs.narrow import GAP, Columns, fitted, width_of
 from headcount.results.canonical import plain_column, plain_rows
 from headcount.results.digits import errors_of, for_people
 from headcount.results.periods import period_among
@@ -16,10 +17,17 @@ _WIDEST_PADDING = 48
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
-def to_table(release: Release, limit: int | None = None, *, colours: bool = False) -> bytes:
+def to_table(
+    release: Release,
+    limit: int | None = None,
+    *,
+    colours: bool = False,
+    width: int | None = None,
+) -> bytes:
     """Return a release as aligned columns, with all rows or the first ``limit``.
 
-    Where rows are about periods and nothing else, they are in the order of these.
+    Where rows are about periods and nothing else, they are in the order of these. With a width, it
+    is made to fit into as many columns of a terminal.
     """
     import pyarrow as pa
 
@@ -40,10 +48,12 @@ def to_table(release: Release, limit: int | None = None, *, colours: bool = Fals
         pa.types.is_integer(kind) or pa.types.is_floating(kind)
         for kind in release.table.schema.types
     ]
-    text = aligned([visible(name) for name in names], rows, to_right)
-    if colours:
-        header, rule, rest = text.split("\n", 2)
-        text = f"{_BOLD}{header}{_PLAIN}\n{_DIM}{rule}{_PLAIN}\n{rest}"
+    parts, said = [Columns([visible(name) for name in names], rows, to_right, items)], ""
+    if width is not None:
+        parts, said = fitted(parts[0], width)
+    text = "\n".join(_laid_out(part, colours=colours) for part in parts)
+    if said:
+        text += f"{said}\n"
     if len(rows) < len(release):
         text += f"… and {len(release) - len(rows):,} more\n"
     if not release.guarantee.private:
@@ -51,20 +61,26 @@ def to_table(release: Release, limit: int | None = None, *, colours: bool = Fals
     return text.encode()
 
 
+def _laid_out(columns: Columns, *, colours: bool) -> str:
+    text = aligned(columns.header, columns.rows, columns.to_right)
+    if not colours:
+        return text
+    header, rule, rest = text.split("\n", 2)
+    return f"{_BOLD}{header}{_PLAIN}\n{_DIM}{rule}{_PLAIN}\n{rest}"
+
+
 def aligned(header: Sequence[str], rows: list[list[str]], to_right: Sequence[bool]) -> str:
     """Lay out rows under a header, numbers to the right."""
-    from rich.cells import cell_len
-
     table = [list(header), *rows]
     widths = [
-        min(max(map(cell_len, column)), _WIDEST_PADDING) for column in zip(*table, strict=True)
+        min(max(map(width_of, column)), _WIDEST_PADDING) for column in zip(*table, strict=True)
     ]
     lines = []
     for row in table:
         padded = []
         for cell, width, right in zip(row, widths, to_right, strict=True):
-            padding = " " * (width - cell_len(cell))
+            padding = " " * (width - width_of(cell))
             padded.append(padding + cell if right else cell + padding)
-        lines.append("  ".join(padded).rstrip(" "))
-    lines.insert(1, "  ".join("─" * width for width in widths))
+        lines.append(GAP.join(padded).rstrip(" "))
+    lines.insert(1, GAP.join("─" * width for width in widths))
     return "\n".join(lines) + "\n"

@@ -118,21 +118,21 @@ class Forecast:
             said.append(f"{self.method} chose {' or '.join(self.chosen)}.")
         data = "made-up data" if self.basis == "guess" else "stand-in"
         ranks = [f"rank {rank:,}: {count:,}" for rank, count in self.counts.items()]
-        said.append(f"Users of items in the {data}, by rank: {'; '.join(ranks)}.")
+        said.append(f"Users per item in the {data}: {'; '.join(ranks)}.")
         if self.basis == "guess":
             said.append(
-                "If yours are very different, expect something else. The range is that of "
-                f"{self.runs} simulations, with popularity that falls faster or slower and users "
-                "who are more or less alike. On real data such a forecast was right within a "
-                "factor of two in two of three cases, and of four in most others; data like yours "
-                "that is not secret gives a better one (--like, like=)."
+                "If yours are very different, expect something else. The range covers "
+                f"{self.runs} simulations, in which popularity falls faster or slower and users "
+                "are more or less alike. On real data, such forecasts were right within a factor "
+                "of two in two of three cases, and within a factor of four in most others; data "
+                "like yours that is not secret gives a better one (--like, like=)."
             )
         else:
-            said.append(f"The range is that of {self.runs} simulations, which differ in noise.")
+            said.append(f"The range covers {self.runs} simulations, which differ in noise.")
         if self.simulated_users < self.users:
             said.append(
-                f"To save time {self.simulated_users:,} users stood for all, with noise that is as "
-                "large in proportion."
+                f"To save time, {self.simulated_users:,} users stood for all of them, with noise "
+                "that is as large in proportion."
             )
         if self.at_least:
             said.append("They are too few for counts as small as these, so more may come out.")

@@ -138,8 +138,8 @@ def _about_rows(min_users: object, top: object, per: object) -> Notice:
     kept += [f"released counts of at least {min_users:,}"] if isinstance(min_users, int) else []
     text = (
         f"Only {' and '.join(kept)} are kept. That was decided by noisy counts after the release, "
-        "so it cost nothing and saved nothing, and of counts close to the limit those with noise "
-        "upwards are kept more often."
+        "so it cost nothing and saved nothing. Among counts close to the limit, those that noise "
+        "raised are kept more often."
     )
     return Notice("rows-left-out", "advice", text)
 
@@ -148,10 +148,11 @@ def _about_sums(rations: dict[str, object]) -> Notice:
     each = [ration for ration in rations.values() if isinstance(ration, dict)]
     hidden = max((int(ration.get("hidden_users", 0)) for ration in each), default=0)
     text = (
-        "What a user adds to rows, sums and means over all items is scaled into a ration that was "
-        "chosen under the same privacy. What that loses is estimated, and in the standard errors; "
-        f"but about {hidden:,} users can be hidden by noise, and if a few have far more than all "
-        "others, what they have beyond the ration is in neither."
+        "What a user adds to rows, sums and means, over all items, is scaled down to a ration, "
+        "which was chosen under the same guarantee. What is lost by this is estimated, and the "
+        f"standard errors allow for it. But noise can hide about {hidden:,} users: if a few have "
+        "far more than all others, what they have beyond the ration is in neither the numbers nor "
+        "their errors."
     )
     return Notice("rations", "advice", text)
 
@@ -174,12 +175,14 @@ def _about_list(guarantee: Guarantee) -> Notice:
     nobody_has_more = bound == settings["known_items"] or (one_each and LIST_OF_ITEMS not in public)
     if not nobody_has_more:
         together = "" if within is None else f" within one {within}"
-        text += f". Who has more than {bound:,} of them{together} counts for less than one in each"
+        text += (
+            f". Users with more than {bound:,} of them{together} count for less than one in each"
+        )
     if hidden:
         text += (
-            f". Up to about {hidden:,} such users may be hidden by noise, and an item that all of "
-            "them have is too low by up to as many; if you know how many items a user has at most, "
-            "say so (--max-items-per-user)"
+            f". Noise may hide up to about {hidden:,} such users, and the count of an item that "
+            "all of them have is too low by up to that many; if you know how many items a user has "
+            "at most, say so (--max-items-per-user)"
         )
     return Notice("known-items", "advice", f"{text}.")
 
@@ -190,8 +193,8 @@ def _about_periods(
     from_monday = " (ISO weeks, from Monday)" if period == "week" else ""
     where = "as they are written" if timezone is None else f"in the time zone {timezone}"
     text = (
-        f"Users are counted within each {period} of {column!r}{from_monday}, taken {where}; one "
-        f"who has rows in several {period}s counts in each of them."
+        f"Users are counted within each {period} of {column!r}{from_monday}, taken {where}; a user "
+        f"with rows in several {period}s counts in each of them."
     )
     if isinstance(between, list):
         first, last = between

@@ -15,6 +15,7 @@ from headcount.engines.base import Expression
 from headcount.engines.names import no_such_column
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
+from headcount.inputs.sql import cast_of_column
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.views.protocol import Integers
 
@@ -95,10 +96,12 @@ def check_numbers(events: Events, columns: Sequence[str]) -> None:
     for column in columns:
         kind = events.table.schema()[column]
         if not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
+            held = "text" if kind.is_string() else f"{str(kind).partition('(')[0]} values"
+            cast = f", or with SQL, if it is in a file: {cast_of_column(column, 'DOUBLE')}"
             raise SourceError(
-                f"column {column!r} holds {str(kind).partition('(')[0]} values, and sums and means "
-                "are of numbers; make numbers of them first, for instance with SQL "
-                "(TRY_CAST(… AS DOUBLE) on files)"
+                f"column {column!r} holds {held}, and sums and means need numbers; convert it "
+                "where the file or the table is made"
+                f"{cast if kind.is_string() else ''}"
             )
 
 

@@ -167,7 +167,7 @@ def _check_bounds(column: str, limits: Sequence[float]) -> None:
             "swap the two"
         )
     if max(abs(low), abs(high)) > _LARGEST_BOUND or high - low < _LEAST_RANGE:
-        raise SettingsError(f"the bounds of {column!r} must be within ±2^127, and not as near")
+        raise SettingsError(f"the bounds of {column!r} must lie within ±2^127, and further apart")
 
 
 def _is_number(limit: object) -> bool:
