@@ -69,7 +69,7 @@ class Whole:
     def claim(self):
         """ρ that can go into counts, not into picks: at the first level the share is largest."""
         first = next(levels(self.settings, self.budget, self.items))
-        return self.budget.rho * float(first.measure.rho / (first.measure.rho + first.pick.rho))
+        return self.budget.rho * float(first.measure / first.each)
 
     def at_least(self, what, entropy=None):
         scores = [self.scores(one_more, entropy) for one_more in (1, 0)]
