@@ -8,7 +8,6 @@ and through the call that users make.
 import itertools
 import math
 import os
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ import pytest
 
 import headcount
 from headcount.privacy.accounting.filter import Cost
-from headcount.privacy.mechanisms.pcr import PCR, private_count_release
+from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
 from headcount.privacy.randomness import OsEntropy, SeededEntropy
@@ -70,7 +69,7 @@ class Whole:
     def claim(self):
         """ρ that can go into counts, not into picks: at the first level the share is largest."""
         first = next(levels(self.settings, self.budget, self.items))
-        return self.budget.rho * float(first.measure.rho / (first.measure.rho + first.pick.rho))
+        return self.budget.rho * float(first.measure / first.each)
 
     def at_least(self, what, entropy=None):
         scores = [self.scores(one_more, entropy) for one_more in (1, 0)]
@@ -122,13 +121,12 @@ def test_half_the_noise():
 
 
 def test_counts_are_not_charged(monkeypatch):
-    measured = private_count_release._measured
     monkeypatch.setattr(
-        private_count_release, "_measured", lambda *given: replace(measured(*given), cost=Cost())
+        Level, "cost", lambda self, picks, items: Cost(self.pick * picks, self.delta(picks))
     )
     assert COUNTS.at_least("counts not charged", SeededEntropy(1)) > COUNTS.claim
 
 
 def test_picks_are_not_charged(monkeypatch):
-    monkeypatch.setattr(Level, "cost", lambda self, picks, items: self.opening)
+    monkeypatch.setattr(Level, "cost", lambda self, picks, items: Cost(delta=self.delta(picks)))
     assert PICKS.at_least("picks not charged", SeededEntropy(1)) > PICKS.claim

@@ -20,9 +20,9 @@ from headcount.privacy.accounting.filter import PrivacyFilter
 from headcount.privacy.mechanisms.base import Mechanism, MechanismResult
 from headcount.privacy.mechanisms.pcr import private_count_release, vetting
 from headcount.privacy.mechanisms.pcr.nomination import nominate
-from headcount.privacy.mechanisms.pcr.race import race
 from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.population import PlainPopulation
+from tests.privacy.racing import race
 
 
 @dataclass
@@ -74,12 +74,11 @@ class TapedEntropy:
 
     def discrete_gaussian(self, values, sigma):
         def noisy():
-            step = max(1, round(self.steps * sigma))
-            return [
-                step * round(value / step) for value in self.source.discrete_gaussian(values, sigma)
-            ]
+            step = np.maximum(1, np.round(self.steps * np.asarray(sigma)))
+            drawn = np.array(self.source.discrete_gaussian(values, sigma), dtype=np.float64)
+            return (step * np.round(drawn / step)).astype(np.int64).tolist()
 
-        return list(self.tape.take(("noise", len(values), sigma), noisy, list(values)))
+        return list(self.tape.take(("noise", len(values), plain(sigma)), noisy, list(values)))
 
 
 def plain(value: object) -> object:
@@ -186,7 +185,13 @@ class Stage:
     def _run(
         self, tape: Tape, method: Mechanism, data: Data, seed: int, steps: float
     ) -> MechanismResult:
-        def taped_race(level, candidates, alive, at_most, entropy):
+        def untimed_races(levels, candidates, alive, entropy):
+            # Clocks are drawn when an order is read: ahead of that they are nobody's.
+            return ((level, (level, candidates, entropy)) for level in levels)
+
+        def taped_entries(order, alive, at_most):
+            level, candidates, entropy = order
+
             def run():
                 return race(level, candidates, alive, at_most, entropy.source)
 
@@ -207,7 +212,8 @@ class Stage:
             return taped
 
         with self._patch.context() as patch:
-            patch.setattr(private_count_release, "race", taped_race)
+            patch.setattr(private_count_release, "races", untimed_races)
+            patch.setattr(private_count_release, "entries", taped_entries)
             patch.setattr(vetting, "nominate", taped_nominate)
             for name in ("reserve", "settle"):
                 patch.setattr(PrivacyFilter, name, charged(name, getattr(PrivacyFilter, name)))

@@ -61,7 +61,7 @@ def test_more_noise_is_charged_as_what_it_is(factor, rho):
     plain = next(levels(settings_for("pcr"), Budget(rho=rho)))
     level = plain.with_noise(factor)
     assert level.sigma == plain.sigma * factor
-    assert level.measure.rho >= 1 / (2 * Fraction(level.sigma) ** 2)
+    assert level.measure >= 1 / (2 * Fraction(level.sigma) ** 2)
     assert level.required == level.pick + level.measure
 
 

@@ -14,7 +14,7 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.pcr import private_count_release as pcr
 from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
 from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
-from headcount.privacy.mechanisms.pcr.race import race
+from headcount.privacy.mechanisms.pcr.race import races
 from headcount.privacy.mechanisms.pcr.schedule import levels
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
 from headcount.privacy.randomness import SeededEntropy
@@ -91,11 +91,11 @@ def test_candidates_cut_off_and_threshold_have_the_k_bar_that_was_chosen(monkeyp
     """Flat counts beyond 10,000, where more candidates would only raise T."""
     raced = []
 
-    def spy(level, candidates, *others):
+    def spy(levels, candidates, *others):
         raced.append((candidates.counts.size, candidates.cutoff))
-        return race(level, candidates, *others)
+        return races(levels, candidates, *others)
 
-    monkeypatch.setattr(pcr, "race", spy)
+    monkeypatch.setattr(pcr, "races", spy)
     counts = np.concatenate([np.arange(40_000, 20_000, -2), np.full(95_000, 300)])
     settings = settings_for("pcr")
     run = private_count_release(counts[:100_001], 0, settings, BUDGET, SeededEntropy(1))

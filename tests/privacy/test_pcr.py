@@ -117,7 +117,7 @@ def test_counts_carry_noise_of_the_sigma_that_was_charged(entropy):
     true = np.full(5000, 100_000)
     settings, budget = settings_for("pcr", k_bar=5000), Budget(rho=1.0)
     run = fast(true, settings, budget, entropy)
-    charged = {level.sigma: level.measure.rho for level, _ in levels_of(run, settings, budget)}
+    charged = {level.sigma: level.measure for level, _ in levels_of(run, settings, budget)}
     assert run.positions.size == 5000
     assert all(charged[s] >= 1 / (2 * Fraction(s) ** 2) for s in set(run.sigmas.tolist()))
     assert_noise_of_this_scale((run.counts - true) / run.sigmas)
@@ -134,9 +134,9 @@ def test_an_empty_table_runs_every_level_it_can_pay_for():
     assert look.spent.rho >= SHARE * budget.rho_for_filter * Fraction(99, 100)
     left, expected = look.left.rho, 0
     for level in all_levels:
-        if left < level.pick.rho + level.measure.rho:
+        if left < level.pick + level.measure:
             break
-        left -= level.pick.rho
+        left -= level.pick
         expected += 1
     assert run.levels_run == expected
     assert run.spent.rho == budget.rho_for_filter - left
@@ -160,9 +160,9 @@ def test_every_level_that_ran_is_charged_and_bottom_ends_it():
     assert sum(items for _, items in ran) == run.positions.size > 10
     assert run.sigmas.tolist() == [level.sigma for level, items in ran for _ in range(items)]
     assert run.sigmas[-1] > list(levels(settings, budget))[run.levels_run - 1].sigma
-    picks = sum(level.pick.rho * (items + 1) + level.measure.rho * items for level, items in ran)
+    picks = sum(level.pick * (items + 1) + level.measure * items for level, items in ran)
     last_was_cut = picks - run.spent.rho
-    assert last_was_cut in (0, ran[-1][0].pick.rho)
+    assert last_was_cut in (0, ran[-1][0].pick)
     assert run.spent.rho <= budget.rho_for_filter
 
 

@@ -2,18 +2,20 @@
 
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.mechanisms.pcr import clocks
 from headcount.privacy.mechanisms.pcr import race as race_module
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
-from headcount.privacy.mechanisms.pcr.clocks import read
-from headcount.privacy.mechanisms.pcr.race import race
+from headcount.privacy.mechanisms.pcr.race import entries, races
 from headcount.privacy.mechanisms.pcr.schedule import Level
+from headcount.privacy.mechanisms.pcr.settings import Charging
 from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.laws import BOTTOM, race_law, weights_of
+from tests.privacy.racing import race
 from tests.privacy.scripted import ScriptedEntropy
 from tests.privacy.stats import chi_square_p, false_failure, fits
 
@@ -21,7 +23,7 @@ RUNS = 12_000
 
 
 def level(epsilon, log_ratio):
-    return Level(epsilon, log_ratio, 1.0, Cost(), Cost(), Cost(), Cost())
+    return Level(epsilon, log_ratio, 1.0, Fraction(1, 10**6), Charging.TRUE_COST)
 
 
 # Name: (level, counts, cut-off, released before, at most). Weights around ⊥'s, both sides.
@@ -34,10 +36,10 @@ CASES = {
     "none left": (level(0.5, 2.0), [9, 7], 0, [0, 1], 9),
     "nothing": (level(0.5, 2.0), [], 0, [], 9),
     "many rare": (level(1.0, 6.0), [1] * 8, 0, [], 9),
-    # x = −6.05, just below where bands begin: the horizon of the first band matters.
-    "under the first top": (level(0.5, 6.05), [1] * 7, 0, [1], 9),
-    # x = −6.05 and −7.05: two bands, and candidates timed one by one before them.
-    "under two tops": (level(1.0, 7.05), [9, 2, 2, 2, 1, 1, 1], 0, [2], 9),
+    # x = −7.05, just below where bands begin: the horizon of the first band matters.
+    "under the first top": (level(0.5, 7.05), [1] * 7, 0, [1], 9),
+    # x = −7.05 and −8.05: two bands, and candidates timed one by one before them.
+    "under two tops": (level(1.0, 8.05), [9, 2, 2, 2, 1, 1, 1], 0, [2], 9),
 }
 # −inf times every candidate by itself, +inf puts all of them into bands.
 NEAR = {"as it is": None, "one by one": -math.inf, "all in bands": math.inf}
@@ -53,12 +55,14 @@ def observed_law(stage, counts, cutoff, dead, at_most, runs=RUNS, seed=11):
     candidates = Candidates(np.array(counts, dtype=np.int64), cutoff)
     alive = np.ones(len(counts), dtype=np.bool_)
     alive[dead] = False
-    seen = Counter()
-    for _ in range(runs):
-        outcome = race(stage, candidates, alive, at_most, entropy)
-        end = (BOTTOM,) if outcome.reached_bottom else ()
-        seen[(*map(str, outcome.picked), *end)] += 1
-    return seen
+    # Of one ε, so that their clocks are drawn at once.
+    orders = races([stage] * runs, candidates, alive, entropy)
+    return Counter(read(entries(order, alive, at_most)) for _, order in orders)
+
+
+def read(outcome):
+    """What was read, as the enumerated law has it."""
+    return (*map(str, outcome.picked), *([BOTTOM] if outcome.reached_bottom else []))
 
 
 def use_bands(monkeypatch, near):
@@ -77,6 +81,50 @@ def test_the_race_has_the_law_of_repeated_picks(case, near, monkeypatch):
         return
     p = chi_square_p(observed_law(*CASES[case]), expected)
     assert fits(p), false_failure(p)
+
+
+# Level by level what is raced in one draw: ε, Λ, and at most how many entries are read.
+SEVERAL = {
+    "two levels": [(level(0.5, 2.0), 9), (level(0.9, 2.0), 9)],
+    "the first is cut": [(level(0.5, 2.0), 1), (level(0.9, 2.0), 9)],
+    "the same again": [(level(0.5, 2.0), 2), (level(0.5, 2.0), 2)],
+}
+
+
+@pytest.mark.parametrize("near", NEAR)
+@pytest.mark.parametrize("case", SEVERAL)
+def test_levels_drawn_at_once_have_the_law_of_one_after_the_other(case, near, monkeypatch):
+    """Each has clocks of its own, and races for what those before it left."""
+    use_bands(monkeypatch, near)
+    counts, cutoff, stages = [6, 4, 3], 0, SEVERAL[case]
+    (one, at_most), (other, at_most_then) = stages
+    expected = {}
+    for first, p in exact_law(one, counts, cutoff, [], at_most).items():
+        gone = [int(entry) for entry in first if entry != BOTTOM]
+        for second, q in exact_law(other, counts, cutoff, gone, at_most_then).items():
+            expected[first, second] = p * q
+    candidates = Candidates(np.array(counts, dtype=np.int64), cutoff)
+    orders = races([one, other] * RUNS, candidates, np.ones(3, dtype=np.bool_), SeededEntropy(12))
+    seen = Counter()
+    for _ in range(RUNS):
+        alive, outcomes = np.ones(3, dtype=np.bool_), []
+        for _, limit in stages:
+            outcome = entries(next(orders)[1], alive, limit)
+            alive[outcome.picked] = False
+            outcomes.append(read(outcome))
+        seen[tuple(outcomes)] += 1
+    p = chi_square_p(seen, expected)
+    assert fits(p), false_failure(p)
+
+
+@pytest.mark.parametrize(("most", "left"), [(9, [4, 4, 2, 0]), (1, [6, 4, 2, 0])])
+def test_clocks_are_drawn_ahead_for_levels_that_are_close(most, left, monkeypatch):
+    """Few at a time: most of what later levels race for is gone by then. And so many as fit."""
+    monkeypatch.setattr(race_module, "_MOST_AT_ONCE", most)
+    candidates, alive = Candidates(np.array([50], dtype=np.int64), 0), np.ones(1, dtype=np.bool_)
+    entropy = ScriptedEntropy([2**63] * 8)
+    stages = [level(epsilon, 10.0) for epsilon in (1.0, 2.0, 4.0, 9.0)]
+    assert [entropy.left for _ in races(stages, candidates, alive, entropy)] == left
 
 
 def test_a_race_at_the_wrong_epsilon_is_noticed():
@@ -149,6 +197,23 @@ def test_a_near_tie_behind_a_released_candidate_is_settled_by_the_right_bits():
     assert sorted(orders) == [[1, 2, 3], [2, 1, 3]]
 
 
+def test_a_near_tie_in_a_later_level_is_settled_by_the_bits_of_that_level():
+    """Of four levels drawn at once, the third has a near-tie of its last two."""
+    word, early, bottom = 2**62, 2**61, 2**63 + 2**62
+    candidates = Candidates(np.array([50, 50, 50], dtype=np.int64), 0)
+    alive, stage = np.ones(3, dtype=np.bool_), level(1.0, 10.0)
+    told_apart, tie = [early, word, word + word // 2], [early, word, word]
+    seen = []
+    for first, second in [(1, 2), (2, 1)]:
+        words = [*[bottom] * 4, *told_apart, *told_apart[::-1], *tie, *told_apart]
+        entropy = ScriptedEntropy([*words, first << 60, second << 60])
+        orders = [order.tolist() for _, order in races([stage] * 4, candidates, alive, entropy)]
+        assert entropy.left == 0
+        assert (orders[0], orders[1], orders[3]) == ([0, 1, 2], [2, 1, 0], [0, 1, 2])
+        seen.append(orders[2])
+    assert sorted(seen) == [[0, 1, 2], [0, 2, 1]]
+
+
 def test_bits_once_drawn_stay():
     """Three words agree. Later bits are 9, 5 and 7, drawn once and used in every comparison.
 
@@ -172,7 +237,7 @@ def test_the_rounding_of_large_scores_decides_nothing():
     for pair in SeededEntropy(6).words(1200).reshape(-1, 2).tolist():
         entropy = ScriptedEntropy([bottom, *pair, *[0] * 20])
         picked = race(stage, candidates, alive, 9, entropy).picked
-        log_e, _ = read(np.array(pair, dtype=np.uint64))
+        log_e, _ = clocks.read(np.array(pair, dtype=np.uint64))
         # ln(E) is good to 2^-38; the scores differ by exactly ε.
         first_is_first = log_e[0] - stage.epsilon < log_e[1]
         assert picked == ([0, 1] if first_is_first else [1, 0])
@@ -186,12 +251,12 @@ def word_of(log_e):
     return round(-math.expm1(-math.exp(log_e)) * 2**64)
 
 
-@pytest.mark.parametrize("x", [-6.0 - 2**-12, -7.0 - 2**-12])
+@pytest.mark.parametrize("x", [-7.0 - 2**-12, -8.0 - 2**-12])
 @pytest.mark.parametrize("equals", [1, 5])
 def test_a_band_is_timed_up_to_its_horizon(x, equals):
     """A candidate hardly below the top of its band, whose clock rings hardly before or after ⊥."""
     bottom = 2**63
-    (at_bottom,), _ = read(np.array([bottom], dtype=np.uint64))
+    (at_bottom,), _ = clocks.read(np.array([bottom], dtype=np.uint64))
     candidates = Candidates(np.full(equals, 1, dtype=np.int64), 0)
     alive = np.ones(equals, dtype=np.bool_)
     late = 2**63 + 2**62

@@ -8,9 +8,10 @@ from scipy import stats
 
 from headcount.privacy.randomness import OsEntropy, SeededEntropy
 from headcount.privacy.sampling import gaussian
-from headcount.privacy.sampling.gaussian import sample
+from headcount.privacy.sampling.gaussian import sample, sample_each
 from tests.privacy.stats import chi_square_p, false_failure, fits, same_law_p
 from tests.privacy.test_entropy import discrete_gaussian
+from tests.privacy.test_independence import correlated
 
 MANY = 200_000
 
@@ -55,6 +56,33 @@ def test_noise_beyond_what_words_hold_has_the_same_law():
     p = stats.kstest(standardised, "norm").pvalue
     assert fits(p), false_failure(p)
     assert not fits(stats.kstest(standardised * 1.3, "norm").pvalue)
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_values_with_a_sigma_each_have_the_law_of_that_sigma(seed):
+    """In one call, in no order; the last one in units of σ, all others to the integer."""
+    several = [0.3, 3.3, 16.1, 100.0, 1e6 / 3]
+    sigmas = np.tile([100.0, 0.3, 1e6 / 3, 16.1, 3.3], 60_000)
+    values = sample_each(sigmas, SeededEntropy(seed))
+    for sigma in several[:-1]:
+        mine = Counter(values[sigmas == sigma].tolist())
+        p = chi_square_p(mine, discrete_gaussian(sigma))
+        assert fits(p), false_failure(p)
+        assert not fits(chi_square_p(mine, discrete_gaussian(sigma * 1.05)))
+    p = normal_bins(values[sigmas == several[-1]], several[-1])
+    assert fits(p), false_failure(p)
+    wide = sigmas > 16  # all of them with the same law in units of σ, nearly
+    assert correlated(values[wide] / sigmas[wide]) == []
+    assert correlated(np.abs(values[wide]) / sigmas[wide]) == []
+
+
+def test_among_values_with_a_sigma_each_some_may_be_beyond_what_words_hold():
+    sigmas = np.tile([2.0**70, 3.0], 700)
+    values = sample_each(sigmas, SeededEntropy(3)).astype(np.float64) / sigmas
+    for mine in (values[::2], values[1::2]):
+        assert fits(stats.chi2.sf((mine**2).sum(), mine.size))
+        assert fits(stats.chi2.cdf((mine**2).sum(), mine.size))
+        assert not fits(stats.chi2.sf((mine**2).sum() * 1.5, mine.size))
 
 
 def theirs(sigma, number):

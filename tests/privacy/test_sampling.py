@@ -222,6 +222,16 @@ def test_sums_are_cut_off_where_a_64_bit_integer_ends_and_noise_is_not():
 def test_a_sigma_that_is_none(sigma):
     with pytest.raises(ValueError, match="σ must be a positive, finite number"):
         add_noise([1], sigma, SeededEntropy(1))
+    with pytest.raises(ValueError, match="σ must be a positive, finite number"):
+        add_noise([1, 1], np.array([1.0, sigma]), SeededEntropy(1))
+
+
+def test_there_is_one_sigma_or_as_many_as_values():
+    assert add_noise([], np.zeros(0), SeededEntropy(1)).size == 0
+    assert add_noise([5, 6], np.array([1e-3, 1e-3]), SeededEntropy(1)).tolist() == [5, 6]
+    for sigmas in (np.ones(1), np.ones(3), np.ones((2, 1))):
+        with pytest.raises(ValueError, match="one for each value"):
+            add_noise([5, 6], sigmas, SeededEntropy(1))
 
 
 def test_only_whole_numbers_get_noise():

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from headcount.privacy.sampling.exponential import Floats
 from headcount.privacy.sampling.gaussian import add_noise
 from headcount.privacy.sampling.uniform import Words
 
@@ -30,8 +31,11 @@ class Entropy(Protocol):
     def words(self, count: int) -> Words:
         """Return independent uniform 64-bit words."""
 
-    def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:
-        """Return each integer plus its own discrete Gaussian noise with parameter σ²."""
+    def discrete_gaussian(self, values: Sequence[int], sigma: float | Floats) -> list[int]:
+        """Return each integer plus its own discrete Gaussian noise with parameter σ².
+
+        σ is one for all values, or an array with one for each.
+        """
 
     def try_out(self) -> None:
         """Draw something and drop it, so that a broken installation is noticed early."""
@@ -54,7 +58,7 @@ class OsEntropy:
         """Return independent uniform 64-bit words."""
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
-    def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:
+    def discrete_gaussian(self, values: Sequence[int], sigma: float | Floats) -> list[int]:
         """Return each integer plus its own discrete Gaussian noise with parameter σ²."""
         noisy: list[int] = add_noise(values, sigma, self).tolist()
         return noisy
@@ -77,18 +81,19 @@ class SeededEntropy:
         """Return reproducible uniform 64-bit words."""
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 
-    def discrete_gaussian(self, values: Sequence[int], sigma: float) -> list[int]:
+    def discrete_gaussian(self, values: Sequence[int], sigma: float | Floats) -> list[int]:
         """Return each integer plus discrete Gaussian noise, in floating point.
 
         The rejection sampler of Canonne, Kamath, Steinke 2020 (algorithm 3), vectorised.
         """
         noise = np.zeros(len(values), dtype=np.int64)
         pending = np.arange(len(values))
-        scale = np.floor(sigma) + 1
+        sigmas = np.broadcast_to(sigma, noise.shape)
         while pending.size:
+            variance, scale = sigmas[pending] ** 2, np.floor(sigmas[pending]) + 1
             tails = self._generator.geometric(-np.expm1(-1 / scale), size=(2, pending.size))
             proposal = tails[0] - tails[1]
-            misfit = (np.abs(proposal) - sigma**2 / scale) ** 2 / (2 * sigma**2)
+            misfit = (np.abs(proposal) - variance / scale) ** 2 / (2 * variance)
             accepted = self._generator.random(pending.size) < np.exp(-misfit)
             noise[pending[accepted]] = proposal[accepted]
             pending = pending[~accepted]

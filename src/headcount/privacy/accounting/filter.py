@@ -20,6 +20,9 @@ class Cost:
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.rho + other.rho, self.delta + other.delta)
 
+    def __sub__(self, other: "Cost") -> "Cost":
+        return Cost(self.rho - other.rho, self.delta - other.delta)
+
     def __mul__(self, times: int) -> "Cost":
         return Cost(self.rho * times, self.delta * times)
 
@@ -47,19 +50,18 @@ class PrivacyFilter:
 
     def __init__(self, total: Cost) -> None:
         self._total = total
-        self._spent = Cost()
+        self._rest = total  # but for what is settled
         self._reserved: Cost | None = None
 
     @property
     def spent(self) -> Cost:
         """All that was settled, and what is reserved and not settled yet."""
-        return self._spent if self._reserved is None else self._spent + self._reserved
+        return self._total - self.left
 
     @property
     def left(self) -> Cost:
         """What may still be reserved."""
-        spent = self.spent
-        return Cost(self._total.rho - spent.rho, self._total.delta - spent.delta)
+        return self._rest if self._reserved is None else self._rest - self._reserved
 
     def reserve(self, most: Cost) -> None:
         """Set aside the most that the next step can cost, or refuse the step."""
@@ -73,4 +75,4 @@ class PrivacyFilter:
         """Record what the reserved step really cost; the rest is free again."""
         if self._reserved is None or not cost.fits(self._reserved):
             raise BudgetExceededError("a step cost more than was reserved for it")
-        self._spent, self._reserved = self._spent + cost, None
+        self._rest, self._reserved = self._rest - cost, None

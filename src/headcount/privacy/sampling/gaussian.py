@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.sampling.blocks import LARGEST_SHAPE, QUARTERS, Staircase, staircase
-from headcount.privacy.sampling.exponential import exp_bounds, exp_of_minus
+from headcount.privacy.sampling.exponential import Floats, exp_bounds, exp_of_minus
 from headcount.privacy.sampling.uniform import LazyUniform, WordSource, uniform_below
 
 #: int64 where every value fits, and Python's integers elsewhere.
@@ -72,8 +72,8 @@ class Law:
             rest.draw_more_bits()
 
 
-# A mechanism asks for many values of a few σ, one after the other.
-@lru_cache(maxsize=64)
+# A mechanism asks for many values of a few σ, one after the other, or of some hundred at once.
+@lru_cache(maxsize=512)
 def law_of(sigma: float) -> Law:
     """Return the law of a σ, with blocks that suit it."""
     if not 0 < sigma < math.inf:
@@ -83,7 +83,7 @@ def law_of(sigma: float) -> Law:
     return Law(sigma, width, staircase(math.ceil(exact * QUARTERS / width)))
 
 
-def add_noise(values: Sequence[int], sigma: float, source: WordSource) -> Integers:
+def add_noise(values: Sequence[int], sigma: float | Floats, source: WordSource) -> Integers:
     """Return each 64-bit integer plus discrete Gaussian noise of its own.
 
     Formal guarantee: the noises are independent, with P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the
@@ -92,13 +92,23 @@ def add_noise(values: Sequence[int], sigma: float, source: WordSource) -> Intege
     Edge cases: no values draw nothing. A sum that is no 64-bit integer becomes the nearest one.
     That happens to the exact sum, which is post-processing: noise alone is never cut off.
 
+    Args:
+        values: what noise is added to.
+        sigma: σ of all of it, or an array with one for each value.
+        source: where words come from.
+
     Raises:
-        ValueError: σ is no positive, finite number.
+        ValueError: a σ is no positive, finite number, or there are not as many as values.
         TypeError: a value is no whole number.
     """
     # A number that is not whole is an error here, where an array would cut it off unseen.
     given = np.fromiter(map(operator.index, values), dtype=np.int64, count=len(values))
-    noise = sample(given.size, sigma, source)
+    if not isinstance(sigma, np.ndarray):
+        noise = sample(given.size, sigma, source)
+    elif sigma.shape == given.shape:
+        noise = sample_each(sigma, source)
+    else:
+        raise ValueError("there must be one σ, or one for each value")
     if _reach(given) + _reach(noise) <= _MOST:
         return given + noise.astype(np.int64, copy=False)
     sums = (one + other for one, other in zip(given.tolist(), noise.tolist(), strict=True))
@@ -121,52 +131,89 @@ def sample(count: int, sigma: float, source: WordSource) -> Noise:
         # A few more than are needed on average. How many there are does not depend on what comes
         # out of them, and those after the last that is needed are dropped unseen.
         proposals = math.ceil(1.02 * law.proposals_each * missing) + 8
-        drawn.append(_accepted(law, min(proposals, _AT_ONCE), source)[:missing])
+        x, accept = _proposed([law], [min(proposals, _AT_ONCE)], source)
+        drawn.append(x[accept][:missing])
         missing -= drawn[-1].size
     return np.concatenate(drawn)
 
 
-def _accepted(law: Law, number: int, source: WordSource) -> Noise:
-    """Make so many proposals of fresh words, and return those that are accepted."""
-    stairs, width = law.stairs, law.width
+def sample_each(sigmas: Floats, source: WordSource) -> Noise:
+    """Return independent discrete Gaussian integers, one for each σ, each made of its own words."""
+    different, which = np.unique(sigmas, return_inverse=True)
+    laws = [law_of(sigma) for sigma in different.tolist()]
+    if sigmas.size and sigmas.max() > _WIDEST_IN_WORDS:
+        return np.array([_one_by_one(laws[each], source) for each in which.tolist()], dtype=object)
+    noise: Noise = np.zeros(sigmas.size, dtype=np.int64)
+    # A proposal for each value that has none accepted yet, those of a law side by side.
+    missing = np.argsort(which, kind="stable")
+    while missing.size:
+        present, numbers = np.unique(which[missing], return_counts=True)
+        x, accept = _proposed([laws[each] for each in present.tolist()], numbers.tolist(), source)
+        if x.dtype != noise.dtype:
+            noise = noise.astype(object)
+        noise[missing[accept]] = x[accept]
+        missing = missing[~accept]
+    return noise
+
+
+def _proposed(
+    laws: Sequence[Law], numbers: Sequence[int], source: WordSource
+) -> tuple[Noise, NDArray[np.bool_]]:
+    """Make so many proposals of each law, of fresh words; return them and which are accepted."""
+
+    def of_each(of_laws: Sequence[float]) -> NDArray[Any]:
+        """Return a number for each proposal; one for all, which is quicker, with one law."""
+        return np.repeat(of_laws, numbers) if len(laws) > 1 else np.asarray(of_laws[0])
+
+    number, ends = sum(numbers), np.cumsum(numbers)
     # One word says which block, and one says x, its sign and U = (whole + rest)/parts.
     first, second = source.words(2 * number).reshape(2, number)
-    block = np.searchsorted(stairs.ends, first, side="right").astype(np.int64, copy=False)
-    places, parts = 2 * width, 2**64 // (2 * width)
-    whole = second // np.uint64(places)
-    place = (second - whole * np.uint64(places)).astype(np.int64)
-    rests = source.words(number) if parts < _LEAST_PARTS else None
+    stairs = [law.stairs for law in laws]
+    blocks = [
+        np.searchsorted(each.ends, words, side="right").astype(np.int64, copy=False)
+        for each, words in zip(stairs, np.split(first, ends[:-1]), strict=True)
+    ]
+    at = list(zip(stairs, blocks, strict=True))
+    block = np.concatenate(blocks)
+    tail = of_each([each.tail for each in stairs])
+    width = of_each([law.width for law in laws])
+    parts = [2**64 // (2 * law.width) for law in laws]
+    places = np.asarray(2 * width, dtype=np.uint64)
+    whole = second // places
+    place = (second - whole * places).astype(np.int64)
+    rests = source.words(number) if min(parts) < _LEAST_PARTS else None
     x = block * width + (place >> 1)
     negative = (place & 1).astype(np.bool_)
     # Beyond the last end there is no block, and 0 would come twice. What is left of a word beyond
     # all parts is a U of 1 or more, which is never accepted.
-    possible = (block <= stairs.tail) & ~(negative & (x == 0))
+    possible = (block <= tail) & ~(negative & (x == 0))
 
     with np.errstate(over="ignore"):  # of a tiny σ; exp(−∞) is what it should be
-        exponent = x / law.sigma
+        exponent = x / of_each([law.sigma for law in laws])
         exponent *= exponent
     exponent *= 0.5
-    exponent -= stairs.exponents[block]
+    exponent -= np.concatenate([each.exponents[block] for each, block in at])
     lead = exp_of_minus(exponent)
-    lead *= stairs.shares[block]
+    lead *= np.concatenate([each.shares[block] for each, block in at])
     uniform = whole.astype(np.float64)
     if rests is not None:
         uniform += rests * 2.0**-64
-    uniform /= float(parts)
+    uniform /= of_each([float(each) for each in parts])
     lead -= uniform
     accept = possible & (lead > SLACK)
 
     # Where floats cannot tell, and in the tail, integers and further words decide.
-    unsure = possible & ((np.abs(lead) <= SLACK) | (block == stairs.tail))
+    unsure = possible & ((np.abs(lead) <= SLACK) | (block == tail))
     for j in np.flatnonzero(unsure).tolist():
-        beyond = _heads(source) if block[j] == stairs.tail else 0
+        mine = int(np.searchsorted(ends, j, side="right"))
+        law = laws[mine]
+        beyond = _heads(source) if block[j] == law.stairs.tail else 0
         if beyond:
             x = x.astype(object)  # it may not fit
-            x[j] += beyond * width
+            x[j] += beyond * law.width
         rest = LazyUniform(int(source.words(1)[0] if rests is None else rests[j]), source)
-        accept[j] = law.accepts(int(x[j]), int(block[j]) + beyond, int(whole[j]), parts, rest)
-    chosen: Noise = np.where(negative, -x, x)[accept]
-    return chosen
+        accept[j] = law.accepts(int(x[j]), int(block[j]) + beyond, int(whole[j]), parts[mine], rest)
+    return np.where(negative, -x, x), accept
 
 
 def _heads(source: WordSource) -> int:

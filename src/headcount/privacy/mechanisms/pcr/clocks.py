@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 # Words nearer than this to 0 or to 2^64 leave V or 1 − V with fewer than 40 good bits; they
 # are read with an infinite error bound, so that every comparison with them draws more bits.
 _COARSE = np.uint64(2**40)
-_ONE_HALF = np.uint64(2**63)
+# Below this, which is V < 1/64, 1 − V as a float has lost too many digits of V.
+_SMALL = np.uint64(2**58)
 
 # ln(E) of a word that is not coarse: at most 1.5·2^-40 from the bits that were not drawn yet
 # (relative error of V or 1 − V), and less than 2^-45 from floating point.
@@ -40,12 +41,10 @@ RELATIVE_ERROR = 2.0**-49
 def read(words: Words) -> tuple[Floats, Floats]:
     """Return ln(E) for the first 64 bits of each V, and a bound on the error of each."""
     ones_complement = ~words
+    exponential = -np.log((ones_complement + 1.0) * 2.0**-64)
+    small = words < _SMALL
+    exponential[small] = -np.log1p(-(words[small] * 2.0**-64))
     with np.errstate(divide="ignore"):
-        exponential = np.where(
-            words < _ONE_HALF,
-            -np.log1p(-(words * 2.0**-64)),
-            -np.log((ones_complement + 1.0) * 2.0**-64),
-        )
         logarithm = np.log(exponential)
     coarse = (words < _COARSE) | (ones_complement < _COARSE)
     return logarithm, np.where(coarse, math.inf, READING_ERROR)

@@ -7,8 +7,9 @@ one measurement with the final σ would have cost (pcr.md).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +47,23 @@ def step_sigmas(sigma: float) -> list[float]:
     return [sigma / math.sqrt(share) for share in gained.tolist()]
 
 
+class _InSteps(Level):
+    """A level that sets enough aside to measure every item to the last step."""
+
+    @cached_property
+    def measure(self) -> Fraction:
+        """ρ of all steps of one item."""
+        return sum((measure_cost(each) for each in step_sigmas(self.sigma)), Fraction(0))
+
+    @property
+    def required(self) -> Fraction:
+        """ρ that must be left before a pick is made, at least that of `each`."""
+        return max(super().required, self.each)
+
+
 def with_steps(level: Level) -> Level:
-    """Return a level that sets enough aside to measure every item to the last step."""
-    measure = Cost(sum((measure_cost(each) for each in step_sigmas(level.sigma)), Fraction(0)))
-    required = Cost(max(level.required.rho, (level.pick + measure).rho), level.required.delta)
-    return replace(level, measure=measure, required=required)
+    """Return the level with its items measured in steps."""
+    return _InSteps(level.epsilon, level.log_ratio, level.sigma, level.delta_star, level.charging)
 
 
 def measure_in_steps(

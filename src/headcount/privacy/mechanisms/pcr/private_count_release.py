@@ -14,12 +14,11 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
 from headcount.privacy.mechanisms.pcr.noise_reduction import (
-    Measured,
     measure_in_steps,
     with_steps,
 )
-from headcount.privacy.mechanisms.pcr.race import race
-from headcount.privacy.mechanisms.pcr.schedule import Level, levels
+from headcount.privacy.mechanisms.pcr.race import entries, races
+from headcount.privacy.mechanisms.pcr.schedule import levels
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.randomness import Entropy
 
@@ -91,7 +90,8 @@ def private_count_release(
     thresholds: list[float] = []
     levels_run = 0
     progress("choosing and measuring items")  # once: how many levels there are is an outcome
-    for plain in levels(settings, budget, k_bar):
+    stages = levels(settings, budget, k_bar)
+    for plain, order in races(stages, candidates, alive, entropy):
         level = plain.with_noise(settings.factor(len(positions)))
         if settings.in_steps:
             level = with_steps(level)
@@ -101,19 +101,30 @@ def private_count_release(
         levels_run += 1
         while most_picks:
             privacy_filter.reserve(level.most(most_picks))
-            outcome = race(level, candidates, alive, most_picks, entropy)
+            outcome = entries(order, alive, most_picks)
             items = outcome.picked
-            measured = _measured(level, candidates.counts[items].tolist(), settings, entropy)
-            counts += measured.counts.tolist()
             positions += items
-            sigmas += measured.sigmas.tolist()
             thresholds += [level.threshold] * len(items)
             alive[items] = False
             picks = len(items) + outcome.reached_bottom
-            privacy_filter.settle(level.cost(picks, 0) + measured.cost)
+            if settings.in_steps:
+                true = candidates.counts[items].tolist()
+                measured = measure_in_steps(true, level.sigma, settings.r, entropy)
+                counts += measured.counts.tolist()
+                sigmas += measured.sigmas.tolist()
+                privacy_filter.settle(level.cost(picks, 0) + measured.cost)
+            else:
+                # Noisy counts are paid for here. No level depends on them, so all are drawn below.
+                sigmas += [level.sigma] * len(items)
+                privacy_filter.settle(level.cost(picks, len(items)))
             # What large counts did not need may be enough to go on with a level that was cut.
             go_on = settings.in_steps and not outcome.reached_bottom
             most_picks = level.most_picks(privacy_filter.left) if go_on else 0
+            if most_picks:
+                ((_, order),) = races([plain], candidates, alive, entropy)
+    if not settings.in_steps:
+        true = candidates.counts[positions].tolist()
+        counts += entropy.discrete_gaussian(true, np.array(sigmas))
     return ReleasedCounts(
         positions=np.array(positions, dtype=np.int64),
         counts=np.array(counts, dtype=np.float64),
@@ -123,11 +134,3 @@ def private_count_release(
         levels_run=levels_run,
         spent=privacy_filter.spent,
     )
-
-
-def _measured(level: Level, true: list[int], settings: Settings, entropy: Entropy) -> Measured:
-    """Return the noisy counts of the items that a race picked."""
-    if settings.in_steps:
-        return measure_in_steps(true, level.sigma, settings.r, entropy)
-    noisy = np.array(entropy.discrete_gaussian(true, level.sigma), dtype=np.float64)
-    return Measured(noisy, np.full(noisy.size, level.sigma), level.measure * noisy.size)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from headcount.errors import BudgetError
 from headcount.privacy.accounting.budget import Budget
@@ -21,19 +22,15 @@ class Level:
         epsilon: ε of every pick in the level, a float taken as an exact rational.
         log_ratio: Λ, a float not below ln(k̄/δ*); ⊥ has the score T + c with T = 1 + Λ/ε.
         sigma: σ of the discrete Gaussian noise on the counts released in this level.
-        opening: what the level costs by being run at all.
-        pick: what one pick costs, be it an item or ⊥.
-        measure: what the noisy count of one item costs.
-        required: what must be left before a pick is made.
+        delta_star: δ*.
+        charging: what is charged for.
     """
 
     epsilon: float
     log_ratio: float
     sigma: float
-    opening: Cost
-    pick: Cost
-    measure: Cost
-    required: Cost
+    delta_star: Fraction
+    charging: Charging
 
     @property
     def threshold(self) -> float:
@@ -42,29 +39,49 @@ class Level:
 
     def with_noise(self, factor: float) -> "Level":
         """Return the level with σ multiplied, and its costs accordingly."""
-        if factor == 1:
-            return self
-        sigma = self.sigma * factor
-        measure = Cost(measure_cost(sigma))
-        return replace(self, sigma=sigma, measure=measure, required=self.pick + measure)
+        return self if factor == 1 else replace(self, sigma=self.sigma * factor)
+
+    @cached_property
+    def pick(self) -> Fraction:
+        """ρ of one pick, be it an item or ⊥."""
+        return pick_cost(self.epsilon)
+
+    @cached_property
+    def measure(self) -> Fraction:
+        """ρ of the noisy count of one item."""
+        return measure_cost(self.sigma)
+
+    @cached_property
+    def each(self) -> Fraction:
+        """ρ of a pick with its measurement."""
+        return self.pick + self.measure
+
+    @property
+    def required(self) -> Fraction:
+        """ρ that must be left before a pick is made, at least that of `each`."""
+        # The paper's σ is at least 2/ε, so that a measurement costs no more than a pick.
+        return 2 * self.pick if self.charging is Charging.PAPER else self.each
+
+    def delta(self, picks: int) -> Fraction:
+        """δ of the level: δ* by being run at all, or, as the paper charges, for every pick."""
+        return self.delta_star * picks if self.charging is Charging.PAPER else self.delta_star
 
     def most_picks(self, left: Cost) -> int:
         """How many picks, each with its measurement, may be made with what is left."""
-        left_rho, left_delta = left.rho - self.opening.rho, left.delta - self.opening.delta
-        if left_rho < self.required.rho or left_delta < self.required.delta:
+        if left.rho < self.required or left.delta < self.delta_star:
             return 0
-        picks = (left_rho - self.required.rho) // (self.pick.rho + self.measure.rho) + 1
-        if self.pick.delta:
-            picks = min(picks, left_delta // self.pick.delta)
-        return int(picks)
+        picks = (left.rho - self.required) // self.each + 1
+        if self.charging is Charging.PAPER:
+            picks = min(picks, left.delta // self.delta_star)
+        return picks
 
     def most(self, picks: int) -> Cost:
         """Return the most that this level can cost with so many picks."""
-        return self.opening + (self.pick + self.measure) * picks
+        return Cost(self.each * picks, self.delta(picks))
 
     def cost(self, picks: int, items: int) -> Cost:
         """Return what the level cost when ``items`` of its ``picks`` were items."""
-        return self.opening + self.pick * picks + self.measure * items
+        return Cost(self.pick * picks + self.measure * items, self.delta(picks))
 
 
 def pick_cost(epsilon: float) -> Fraction:
@@ -98,21 +115,10 @@ def levels(settings: Settings, budget: Budget, k_bar: int | None = None) -> Iter
             f"delta is too small for this method: a single pick uses {float(star):g} of it"
         )
     log_ratio = log_above((k_bar or settings.k_bar) / star)
-    paper = settings.charging is Charging.PAPER
     epsilon = settings.epsilon_star
     for _ in range(number_of_levels(settings, budget)):
         sigma = (settings.r / SIGMAS_WITHIN_TARGET) * (1 + log_ratio / epsilon)
-        if paper:
+        if settings.charging is Charging.PAPER:
             sigma = max(sigma, float_above(2 / Fraction(epsilon)))
-        pick = Cost(pick_cost(epsilon), star if paper else Fraction(0))
-        measure = Cost(measure_cost(sigma))
-        yield Level(
-            epsilon=epsilon,
-            log_ratio=log_ratio,
-            sigma=sigma,
-            opening=Cost() if paper else Cost(delta=star),
-            pick=pick,
-            measure=measure,
-            required=Cost(2 * pick.rho, star) if paper else pick + measure,
-        )
+        yield Level(epsilon, log_ratio, sigma, star, settings.charging)
         epsilon *= settings.growth
