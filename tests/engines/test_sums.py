@@ -45,7 +45,8 @@ def rows():
             value = STRANGE[(3 * u + i) % len(STRANGE)]
             whole = [None, 5, -(2**62), 2**53 + 1, 0][(u + i) % 5]
             made.append((f"u{u}", f"i{(u + i) % 7}", {"x": value, "n": whole}))
-    return [*made, *made[:17], (None, "i0", {"x": 9.0}), ("u9", None, {"x": 9.0, "n": 9})]
+    many = made[:1] * 20  # more than a bin is wide
+    return [*made, *made[:17], *many, (None, "i0", {"x": 9.0}), ("u9", None, {"x": 9.0, "n": 9})]
 
 
 def table(made):
