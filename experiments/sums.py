@@ -1,18 +1,17 @@
 """How good sums are, and whether their intervals hold, on amounts of several shapes.
 
     python -m experiments.sums            # coverage and error by shape: a few minutes
+    python -m experiments.sums others     # the same for shapes that nothing was chosen by
     python -m experiments.sums large      # 10⁶ users, 1,000 items, beside clipping in hindsight
     python -m experiments.sums ratings    # means of ratings, many for each of few users
 
-Amounts are made up with a seed. The second compares with what a sum with a clipping bound gives
-that was chosen by looking at the data: Gaussian noise for each user's C·√k, k the most items that
-anybody has, which is how OpenDP's sum is used. It is computed in NumPy, not with OpenDP itself.
+Amounts are made up with a seed. The second compares with what OpenDP gives, with bounds that were
+chosen by looking at the truth (`clipped.py`).
 """
 
-import math
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import headcount as hc
+from experiments.clipped import TARGET, best
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates
@@ -118,6 +118,16 @@ SHAPES: dict[str, Draw] = {
     "signed, normal": lambda rng, n: rng.normal(0, 1, n),
     "signed, Student's t with 2 degrees": lambda rng, n: rng.standard_t(2, n),
 }
+#: Nothing was chosen by how these came out.
+OTHERS: dict[str, Draw] = {
+    "exponential": lambda rng, n: rng.exponential(1, n),
+    "gamma, shape ¼": lambda rng, n: rng.gamma(0.25, 1, n),
+    "Weibull, shape ½": lambda rng, n: rng.weibull(0.5, n),
+    "log-normal, σ = 1.5": lambda rng, n: rng.lognormal(0, 1.5, n),
+    "Pareto, α = 1.75": lambda rng, n: 1 + rng.pareto(1.75, n),
+    "1, and 50 for one in a hundred": lambda rng, n: np.where(rng.random(n) < 0.01, 50.0, 1.0),
+    "signed, Laplace around 1": lambda rng, n: rng.laplace(1, 2, n),
+}
 
 
 def made_up(
@@ -146,11 +156,11 @@ def released(pairs: Pairs, rho: float, seed: int) -> Measure:
     return measure
 
 
-def coverage(trials: int = 12) -> None:
+def coverage(shapes: Mapping[str, Draw] = SHAPES, trials: int = 12) -> None:
     """Print how often intervals hold the truth, and how far numbers are off, for each shape."""
     print("| Amounts | users | items | covered | median error | covered, heavy users |")
     print("|---|---|---|---|---|---|")
-    for name, draw in SHAPES.items():
+    for name, draw in shapes.items():
         for users, items in ((50_000, 100), (50_000, 10), (5_000, 50)):
             row = []
             for heavy in (False, True):
@@ -170,56 +180,43 @@ def coverage(trials: int = 12) -> None:
             )
 
 
-def clipped(
-    pairs: Pairs, rho: float, seed: int, accurate: "NDArray[np.bool_]"
-) -> tuple[float, float]:
-    """Return how many sums the best bound in hindsight gets within 10 %, and the median error."""
-    most, truth = int(np.bincount(pairs.users).max()), pairs.sums()
-    noise = np.random.default_rng(seed).standard_normal(truth.size)
-    best = (0.0, -math.inf)
-    for bound in 2.0 ** np.arange(-2, 12, 0.25):
-        cut = np.bincount(pairs.items, np.clip(pairs.values, -bound, bound), truth.size)
-        made = cut + noise * bound * math.sqrt(most / (2 * rho))
-        within = float(np.mean((np.abs(made - truth) <= 0.1 * np.abs(truth))[accurate]))
-        error = float(np.median((np.abs(made - truth) / np.abs(truth))[accurate]))
-        best = max(best, (within, -error), key=lambda each: each[1])
-    return best[0], -best[1]
-
-
-def large(trials: int = 2) -> None:
+def large(trials: int = 10) -> None:
     """Print how many sums of 10⁶ users and 1,000 items are within 10 %, at ρ = 1 in all."""
-    head = ["Amounts", "items with < 5 % spread", "within 10 %", "median error", "covered"]
-    print(f"| {' | '.join(head)} | clipped in hindsight: within 10 %, median error |")
-    print("|---|---|---|---|---|---|")
+    head = ["Amounts", "Seed", "Items with < 5 % spread", "Within 10 %", "Median error", "Held"]
+    print(f"| {' | '.join(head)} | OpenDP: within 10 % | Median error | Bound | Items |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name in ("log-normal, σ = 1", "log-normal, σ = 2"):
         rows = []
         for seed in range(trials):
-            pairs = made_up(np.random.default_rng(seed), 1_000_000, 1000, SHAPES[name])
-            table = pa.table({"u": pairs.users, "i": pairs.items, "x": pairs.values})
-            release = hc.release(table, user="u", item="i", rho=1, sum="x", unsafe_seed=seed)
-            made, truth = release.to_pandas(), pairs.sums()
-            squares = np.bincount(pairs.items, pairs.values**2, truth.size)
-            accurate = np.sqrt(squares) < 0.05 * np.abs(truth)
-            estimate, error = np.zeros(truth.size), np.ones(truth.size)
-            estimate[made["i"]], error[made["i"]] = made["sum_x"], made["sum_x_std_error"]
-            off = np.abs(estimate - truth)
-            rows.append(
-                (
-                    accurate.sum(),
-                    np.mean((off <= 0.1 * np.abs(truth))[accurate]),
-                    np.median((off / np.abs(truth))[accurate]),
-                    np.mean((off <= Z * error)[made["i"]]),
-                    *clipped(pairs, 0.5, seed, accurate),
-                )
-            )
-        items, within, median, held, clip_within, clip_median = np.array(rows, dtype=float).mean(
-            axis=0
-        )
-        print(
-            f"| {name} | {items:,.0f} | {within:.1%} | {median:.2%} | {held:.1%} | "
-            f"{clip_within:.1%}, {clip_median:.2%} |",
-            flush=True,
-        )
+            rows.append(_large(SHAPES[name], seed))
+            print(_large_row(f"| {name} | {seed}", rows[-1]), flush=True)
+        print(_large_row(f"| {name} | mean of {trials}", np.mean(rows, axis=0).tolist()))
+
+
+def _large(draw: Draw, seed: int) -> list[float]:
+    pairs = made_up(np.random.default_rng(seed), 1_000_000, 1000, draw)
+    table = pa.table({"u": pairs.users, "i": pairs.items, "x": pairs.values})
+    release = hc.release(table, user="u", item="i", rho=1, sum="x", unsafe_seed=seed)
+    made, truth = release.to_pandas(), pairs.sums()
+    squares = np.bincount(pairs.items, pairs.values**2, truth.size)
+    accurate = np.sqrt(squares) < 0.05 * np.abs(truth)
+    estimate, error = np.zeros(truth.size), np.ones(truth.size)
+    estimate[made["i"]], error[made["i"]] = made["sum_x"], made["sum_x_std_error"]
+    triples = pairs.users, pairs.items, pairs.values
+    bounds, most = (2.0 ** np.arange(2, 12.5, 0.5)).tolist(), [8, 10, 12, 20]
+    clipped = best(triples, 0.5, accurate, bounds, most, seed)
+    off = (np.abs(estimate - truth) / np.abs(truth))[accurate]
+    held = np.abs(estimate - truth)[made["i"]] <= Z * error[made["i"]]
+    mine = [accurate.sum(), np.mean(off <= TARGET), np.median(off), held.mean()]
+    return [*map(float, mine), *astuple(clipped)]
+
+
+def _large_row(begin: str, row: Sequence[float]) -> str:
+    items, within, median, held, clip_within, clip_median, bound, most = row
+    return (
+        f"{begin} | {items:,.0f} | {within:.1%} | {median:.2%} | {held:.1%} | {clip_within:.1%} "
+        f"| {clip_median:.2%} | {bound:.1f} | {most:.0f} |"
+    )
 
 
 def ratings() -> None:
@@ -252,6 +249,8 @@ def ratings() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["large"]:
         large()
+    elif sys.argv[1:] == ["others"]:
+        coverage(OTHERS)
     elif sys.argv[1:] == ["ratings"]:
         ratings()
     else:

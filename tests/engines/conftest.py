@@ -84,12 +84,12 @@ def on_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str, 
             case "sqlite":
                 file = tmp_path / "events.sqlite"
                 with sqlite3.connect(file) as connection:
-                    kinds = [
-                        "INTEGER" if pa.types.is_integer(t) else "TEXT" for t in table.schema.types
-                    ]
+                    affinities = {"int64": "INTEGER", "double": "REAL"}
+                    kinds = [affinities.get(str(kind), "TEXT") for kind in table.schema.types]
                     columns = ", ".join(
                         f'"{n}" {k}' for n, k in zip(table.column_names, kinds, strict=True)
                     )
+                    connection.execute("DROP TABLE IF EXISTS events")
                     connection.execute(f"CREATE TABLE events ({columns})")
                     marks = ", ".join("?" for _ in kinds)
                     rows = [tuple(row.values()) for row in table.to_pylist()]

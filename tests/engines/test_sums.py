@@ -1,6 +1,7 @@
 """What each user has of each item on every engine, against plain Python, and on neighbours."""
 
 import math
+import random
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +43,8 @@ def rows():
             value = STRANGE[(3 * u + i) % len(STRANGE)]
             whole = [None, 5, -(2**62), 2**53 + 1, 0][(u + i) % 5]
             made.append((f"u{u}", f"i{(u + i) % 7}", {"x": value, "n": whole}))
-    return [*made, *made[:17], (None, "i0", {"x": 9.0}), ("u9", None, {"x": 9.0, "n": 9})]
+    many = made[:1] * 20  # more than a bin is wide
+    return [*made, *made[:17], *many, (None, "i0", {"x": 9.0}), ("u9", None, {"x": 9.0, "n": 9})]
 
 
 def table(made):
@@ -58,13 +60,10 @@ def table(made):
 
 def questions(view, listed, rations=(3, 20, 45), first=0):
     """Ask everything that can be asked, of amounts of any kind and quantities from a place on."""
+    divisors = np.resize(DIVISORS, len(listed))
     asked = QUANTITIES[first:]
-    found = [
-        view.magnitudes(each, MAGNITUDES)
-        for each in asked
-        if each.kind == "sum" and each.bounds is None
-    ]
-    view.measure(asked, GRIDS[first:], listed, DIVISORS)
+    found = [view.magnitudes(each, MAGNITUDES) for each in asked]
+    view.measure(asked, GRIDS[first:], listed, divisors)
     for place in range(len(asked)):
         found.append(view.norms(place, 6, SQUARED_NORMS))
         for bits in rations:
@@ -72,7 +71,7 @@ def questions(view, listed, rations=(3, 20, 45), first=0):
     return found
 
 
-def asked(made, call=None, max_rows=None, rations=(3, 20, 45), first=0):
+def asked(made, call=None, max_rows=None, rations=(3, 20, 45), first=0, listed=LISTED):
     call = call or {"source": table(made)}
     with Session() as session:
         events = open_source(
@@ -81,11 +80,11 @@ def asked(made, call=None, max_rows=None, rations=(3, 20, 45), first=0):
         view = EngineView(
             events, "who", ["what"], one_snapshot=True, values=["x", "n"], max_rows=max_rows
         )
-        listed = pa.table({"what": pa.array(LISTED, pa.string())})
-        return questions(view.amounts(), listed, rations, first)
+        names = pa.table({"what": pa.array(listed, pa.string())})
+        return questions(view.amounts(), names, rations, first)
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "sqlite"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_answers_like_plain_python(engine, on_engine):
     few = (20,) if engine == "spark" else (3, 20, 45)
     made = rows()
@@ -115,7 +114,8 @@ def test_one_more_user_moves_nothing_further_than_is_paid_for(others, mine, max_
     if max_rows is None:
         assert after == questions(PlainAmounts(more), LISTED, rations, first)
     each = iter(zip(before, after, strict=True))
-    assert_one_bin(*next(each))
+    for _ in QUANTITIES[first:]:
+        assert_one_bin(*next(each))
     for _ in QUANTITIES[first:]:
         assert_one_bin(*next(each))
         for bits in rations:
@@ -124,10 +124,72 @@ def test_one_more_user_moves_nothing_further_than_is_paid_for(others, mine, max_
             assert moved <= Ration(6, bits).squared
 
 
-def assert_one_bin(before, after):
-    """Cumulative numbers of users: each falls from one to the next, and one user is in one bin."""
+def assert_one_bin(before, after, users=1):
+    """Cumulative numbers of users: each falls from one to the next, and a user is in one bin."""
     bins = [np.diff([*each[::-1]], prepend=0) for each in (before, after)]
-    assert sum(abs(bins[0] - bins[1])) <= 1
+    assert sum(abs(bins[0] - bins[1])) <= users
+
+
+# Each of eight users has four items of their own, so that sums tell what every user adds.
+USERS, OWN = 8, 4
+
+
+def rows_of_each(seed):
+    """Values of all sizes, and repeated rows."""
+    chance = random.Random(seed)
+    sizes = [2.0**power for power in (-40, 0, 10, 30, 45, 300)]
+
+    def value():
+        usual = chance.uniform(-2, 2) * chance.choice(sizes)
+        return chance.choice([usual, usual, chance.choice(STRANGE)])
+
+    made = [
+        (
+            f"u{user}",
+            f"{user}-{chance.randrange(OWN)}",
+            {"x": value(), "n": chance.choice([None, chance.randrange(-(2**63), 2**63)])},
+        )
+        for user in range(USERS)
+        for _ in range(chance.randint(2, 20))
+    ]
+    made += made[::3]
+    chance.shuffle(made)
+    return made
+
+
+# Spark takes seconds for each question.
+NEIGHBOURS = [
+    (engine, max_rows)
+    for engine in ENGINES
+    for max_rows in ([2] if engine == "spark" else [None, 2])
+]
+
+
+@pytest.mark.parametrize(("engine", "max_rows"), NEIGHBOURS)
+def test_every_user_of_every_engine_stays_within_the_ration(engine, max_rows, on_engine):
+    """Take away every other user: the rest add what they did, and nobody more than a ration."""
+    made = rows_of_each(len(engine))
+    fewer = [row for row in made if int(row[0][1]) % 2 == 0]
+    choices = {
+        "max_rows": max_rows,
+        "rations": (24,) if engine == "spark" else (3, 24, 44),
+        "first": 4,
+        "listed": [f"{user}-{n}" for user in range(USERS) for n in range(OWN)],
+    }
+    whole, less = (asked(each, on_engine(engine, table(each)), **choices) for each in (made, fewer))
+    each = iter(zip(whole, less, strict=True))
+    for _ in QUANTITIES[4:]:
+        assert_one_bin(*next(each), users=USERS // 2)
+    for _ in QUANTITIES[4:]:
+        assert_one_bin(*next(each), users=USERS // 2)
+        for bits in choices["rations"]:
+            before, after = (np.array(sums).reshape(USERS, OWN) for sums in next(each))
+            assert (before[::2] == after[::2]).all()
+            assert not after[1::2].any()
+            squared = [sum(added**2 for added in user) for user in before.tolist()]
+            assert max(squared) <= Ration(6, bits).squared
+            # Somebody is scaled into the middle one, and fills it.
+            assert bits != 24 or max(squared) > Ration(6, bits).squared / 2
 
 
 def test_a_ration_that_is_large_enough_changes_nothing():
@@ -151,7 +213,7 @@ def test_rows_beyond_the_bound_do_not_count_and_values_decide_nothing_else():
         assert found.scaled_sums(1, Ration(6, 60)).tolist() == [4, 2]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars", "postgres", "spark"])
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "sqlite", "postgres", "spark"])
 def test_which_rows_count_does_not_depend_on_their_order(engine, on_engine):
     """Otherwise one user's rows could change which rows of another count."""
     made = [(f"u{n % 3}", "i0", {"x": 0.37 * n, "n": 7 * n}) for n in range(3000)]
@@ -163,17 +225,27 @@ def test_which_rows_count_does_not_depend_on_their_order(engine, on_engine):
     assert one[-1][0] != 0
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars", "postgres", "spark"])
+@pytest.mark.parametrize("grid", [2.0**-156, 2.0**96], ids=["finest", "coarsest"])
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])
+def test_no_value_is_an_error_on_any_grid(engine, grid, on_engine, monkeypatch):
+    """PostgreSQL makes errors of products that are too large, or too small."""
+    monkeypatch.setattr(f"{__name__}.GRIDS", [*GRIDS[:4], grid, *GRIDS[5:]])
+    made = [("u0", "i0", {"x": value, "n": 5}) for value in STRANGE]
+    found = asked(made, on_engine(engine, table(made)), rations=(40,), first=4)
+    assert found == questions(PlainAmounts(made), LISTED, (40,), 4)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "sqlite", "postgres", "spark"])
 def test_a_sum_that_leaves_64_bits_is_cut_and_no_error(engine, on_engine, monkeypatch):
     monkeypatch.setattr(amounts, "LARGEST_VALUE", 2**62)
     made = [("u0", "i0", {"x": 1e300, "n": 1})] * 5 + [("u1", "i1", {"x": -1e300, "n": 1})] * 5
     found = asked(made, on_engine(engine, table(made)), rations=(45,), first=4)
     cut = asked(made[4:6], on_engine(engine, table(made[4:6])), rations=(45,), first=4)
-    # Of the values without bounds: how large they are, norms, and sums.
-    assert found[:3] == cut[:3]
+    # How much users may have, in bins that are wide enough; norms and sums without bounds.
+    assert found[:4] == cut[:4]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars", "postgres", "spark"])
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "sqlite", "postgres", "spark"])
 def test_a_release_has_rows_sums_and_means_on_every_engine(engine, on_engine):
     rng = np.random.default_rng(4)
     users = np.repeat(np.arange(3000), 2)

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import numpy as np
 
-EXPECTED, LARGEST_VALUE, MOST_ROWS, LARGEST_AMOUNT, FACTOR = 2**32, 2**40, 2**29, 2**34, 2**16
+LARGEST_VALUE, MOST_ROWS, LARGEST_AMOUNT, FACTOR = 2**40, 2**29, 2**34, 2**16
 
 
 class PlainAmounts:
@@ -24,11 +24,21 @@ class PlainAmounts:
         return [] if value is None or not math.isfinite(value) else [float(value)]
 
     def magnitudes(self, quantity, at_least):
-        largest = {}
-        for user, _, values in self.rows:
-            for value in self._values(quantity, values):
-                largest[user] = max(abs(value), largest.get(user, 0.0))
+        sizes = defaultdict(list)
+        for user, item, values in self.rows:
+            known = [1.0] if quantity.kind == "rows" else self._values(quantity, values)
+            for value in known:
+                size = abs(self._placed(quantity, value)) if quantity.kind == "sum" else 1.0
+                sizes[user, item].append(min(size, 2.0**200))
+        largest = defaultdict(float)
+        for (user, _), each in sizes.items():
+            largest[user] = max(largest[user], min(len(each), MOST_ROWS) * max(each))
         return [sum(each >= bound for each in largest.values()) for bound in at_least]
+
+    def _placed(self, quantity, value):
+        if quantity.bounds is not None:
+            value = min(max(value, quantity.bounds[0]), quantity.bounds[1])
+        return value - quantity.centre
 
     def measure(self, quantities, grids, released, divisors):
         place = {item: n for n, item in enumerate(released)}
@@ -41,7 +51,10 @@ class PlainAmounts:
                     sums[user][place[item]] += self._steps(quantity, grid, values)
             self.found.append(
                 {
-                    user: {j: self._divided(quantity, v, int(divisors[j])) for j, v in mine.items()}
+                    user: {
+                        j: self._divided(quantity, grid, v, int(divisors[j]))
+                        for j, v in mine.items()
+                    }
                     for user, mine in sums.items()
                 }
             )
@@ -52,16 +65,13 @@ class PlainAmounts:
         known = self._values(quantity, values)
         if quantity.kind == "present" or not known:
             return len(known)
-        (value,) = known
-        if quantity.bounds is not None:
-            value = min(max(value, quantity.bounds[0]), quantity.bounds[1])
-        value -= quantity.centre
+        value = self._placed(quantity, *known)
         steps = min(math.floor(min(abs(value), LARGEST_VALUE * grid) / grid + 0.5), LARGEST_VALUE)
         return -steps if value < 0 else steps
 
-    def _divided(self, quantity, total, divisor):
+    def _divided(self, quantity, grid, total, divisor):
         if quantity.kind != "sum":
-            total = min(total, MOST_ROWS) * EXPECTED
+            total = min(total, MOST_ROWS) * int(1 / grid)
         size = min((2 * abs(total) + divisor) // (2 * divisor), LARGEST_AMOUNT)
         return -size if total < 0 else size
 

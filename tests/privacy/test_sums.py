@@ -141,6 +141,33 @@ def test_the_noise_of_a_sum_is_the_one_that_is_paid_for():
     assert_noise_of_this_scale(np.ravel(off))
 
 
+@pytest.mark.parametrize("each", [1, 300])
+def test_users_with_many_rows_of_an_item_count_with_all_of_them(each):
+    """If only one row of each were expected, 300 would go beyond the largest ration."""
+    rows = [(u, f"i{u % 2}", {"x": 2.0, "y": 4.0}) for u in range(100) for _ in range(each)]
+    (number, total, mean), _, _ = released(rows, SeededEntropy(2), rho=Fraction(1000))
+    # The standard errors are those of noise: 8 of them are less than 1e-14.
+    for measure, true in ((number, 50 * each), (total, 100 * each), (mean, 4.0)):
+        assert np.abs(measure.estimates - true).max() < 8 * measure.errors.max() < true
+
+
+@pytest.mark.parametrize(
+    ("asked", "largest"),
+    [
+        ({}, [None, None]),
+        ({"max_rows": 3}, [3.0, None]),
+        ({"bounds": {"x": (-2.0, 1.0)}}, [None, None]),
+        ({"bounds": {"x": (-2.0, 1.0)}, "max_rows": 3}, [3.0, 6.0]),
+    ],
+)
+def test_a_histogram_is_saved_where_amounts_have_public_bounds(asked, largest):
+    asked = Aggregates(rows=True, sums=("x",), **asked)
+    assert [asked.largest(quantity) for quantity in asked.quantities] == largest
+    assert len(asked.steps) == 4 + largest.count(None)
+    _, _, spent = released(people(), SeededEntropy(1), asked)
+    assert 0.999 * RHO <= spent.rho <= RHO
+
+
 def test_intervals_hold_the_truth():
     rng = np.random.default_rng(8)
     held = []

@@ -16,7 +16,6 @@ from headcount.views.histogram import unused_name
 from headcount.views.integers import as_number, root_of, whole
 from headcount.views.passes import Passes
 from headcount.views.protocol import (
-    EXPECTED,
     FACTOR_BITS,
     LARGEST_AMOUNT,
     LARGEST_VALUE,
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Floats beyond this are infinite, and NaN is more than any number on the engines that keep rows.
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
+# Larger sizes are as good as this one, and MOST_ROWS of it are a float yet.
+_LARGEST_SIZE = 2.0**200
 # Twice this, and a divisor, stay below 2⁶³.
 _LARGEST_SUM = 2**61
 # Of a squared norm: above it factors lose digits, below it none.
@@ -71,11 +72,24 @@ class EngineAmounts:
         return passes.keep(kept.select(passes.user, *passes.items, *values))
 
     def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
-        """How many users have a value that is at least so far from 0, for each bound."""
-        value = self._value(quantity)
-        rows = self._rows.filter(_is_finite(value))
-        # The largest of some floats is the same in any order; their sum would not be.
-        largest = rows.group_by(self._passes.user).agg(largest=value.abs().max())
+        """How many users may have at least so much of an item, for each bound."""
+        import ibis
+
+        passes, rows = self._passes, self._rows
+        key = [passes.user, *passes.items]
+        found = {unused_name("rows", key): ibis._.count().cast("int64")}
+        if quantity.kind != "rows":
+            value = self._value(quantity)
+            rows = rows.filter(_is_finite(value))
+            # The largest of some floats is the same in any order; their sum would not be.
+            found[unused_name("largest", key)] = _placed(value, quantity).abs().max()
+        each = rows.group_by(key).agg(**found)
+        number, *sizes = (each[name] for name in found)
+        most = ibis.least(number, whole(MOST_ROWS)).cast("float64")
+        if quantity.kind == "sum":
+            most = most * ibis.least(sizes[0], _float(_LARGEST_SIZE))
+        amounts = each.select(person=each[passes.user], most=most)
+        largest = amounts.group_by("person").agg(largest=amounts["most"].max())
         each = {
             f"bound{number}": as_number(largest["largest"] >= _float(bound)).sum()
             for number, bound in enumerate(at_least)
@@ -152,7 +166,7 @@ class EngineAmounts:
         else:
             rows = as_number(_is_finite(self._value(quantity))).sum()
         most = MOST_ROWS if self._max_rows is None else min(MOST_ROWS, self._max_rows)
-        return ibis.least(rows.cast("int64"), whole(most)) * whole(EXPECTED)
+        return ibis.least(rows.cast("int64"), whole(most)) * whole(int(1 / grid))
 
     def _divided(self, amount: Expression, divisor: Expression) -> Expression:
         """Return the nearest whole number to a quotient, halves away from 0."""
@@ -199,6 +213,16 @@ def _is_finite(value: Expression) -> Expression:
     return value.notnull() & (value <= largest) & (value >= _float(-_LARGEST_FLOAT))
 
 
+def _placed(value: Expression, quantity: Quantity) -> Expression:
+    """Return a value within its bounds, and as far from 0 as it is from the centre."""
+    import ibis
+
+    if quantity.bounds is not None:
+        low, high = map(_float, quantity.bounds)
+        value = ibis.greatest(ibis.least(value, high), low)
+    return value - _float(quantity.centre) if quantity.centre else value
+
+
 def _on_grid(value: Expression, quantity: Quantity, grid: float) -> Expression:
     """Return a value as the nearest multiple of a grid, LARGEST_VALUE of them at most.
 
@@ -207,12 +231,7 @@ def _on_grid(value: Expression, quantity: Quantity, grid: float) -> Expression:
     """
     import ibis
 
-    known = value
-    if quantity.bounds is not None:
-        low, high = map(_float, quantity.bounds)
-        value = ibis.greatest(ibis.least(value, high), low)
-    if quantity.centre:
-        value = value - _float(quantity.centre)
+    known, value = value, _placed(value, quantity)
     size = ibis.least(value.abs(), _float(LARGEST_VALUE * grid))
     steps = (size * _float(1 / grid) + _float(0.5)).floor().cast("int64")
     counts = _is_finite(known) & (value.abs() >= _float(grid / 2))

@@ -15,7 +15,7 @@ GRID = 2**10
 RATION = 2**40
 
 # Whole numbers in place of amounts; sums.md says why they are as large as this.
-#: The largest value that is expected of a row becomes this, and one row counts for this much.
+#: The largest amount that is expected of a user and an item becomes this.
 EXPECTED = 2**32
 #: No row counts for more than this, however large its value.
 LARGEST_VALUE = 2**40
@@ -224,7 +224,12 @@ class Amounts(Protocol):
     """
 
     def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
-        """How many users have a value that is at least so far from 0, for each bound."""
+        """How many users may have at least so much of an item, for each bound.
+
+        A user may have as much as the rows of the item, MOST_ROWS of them at most, times how far
+        the value farthest from 0 is, clipped and with the centre taken off: or rows, if these are
+        what is added up. Rows without a value do not count, nor do users who have no others.
+        """
 
     def measure(
         self,
@@ -236,9 +241,10 @@ class Amounts(Protocol):
         """Fix, for each released item and each user who has it, whole numbers for some quantities.
 
         Each value, clipped and with the centre taken off, becomes the nearest multiple of its grid,
-        a power of two, and at most LARGEST_VALUE of them; these are added exactly. A row counts for
-        EXPECTED. What comes out is divided by the item's divisor, to the nearest whole number, and
-        is at most LARGEST_AMOUNT.
+        a power of two, and at most LARGEST_VALUE of them; these are added exactly. Where rows are
+        added up, the grid is from 1/EXPECTED to 1, and a row becomes 1/grid. What comes out
+        is divided by the item's divisor, to the nearest whole number, and is at most
+        LARGEST_AMOUNT.
         """
 
     def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:

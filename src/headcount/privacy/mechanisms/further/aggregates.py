@@ -84,6 +84,13 @@ class Aggregates:
         centre = 0.0 if bounds is None or column in self.sums else sum(bounds) / 2
         return Quantity("sum", column, bounds, centre)
 
+    def largest(self, quantity: Quantity) -> float | None:
+        """Return how much a user may have of an item at most, if that is public."""
+        if self.max_rows is None or (quantity.kind == "sum" and quantity.bounds is None):
+            return None
+        limits = quantity.bounds or (0.0, 1.0)  # a row is one row
+        return self.max_rows * max(abs(limit - quantity.centre) for limit in limits)
+
     @property
     def share(self) -> Fraction:
         """The share of ρ that goes to all of it: finding and counting items has one like each."""
@@ -114,8 +121,8 @@ class Aggregates:
         noise, made = "discrete Gaussian noise on", []
         for quantity in self.quantities:
             what = quantity.words
-            if quantity.kind == "sum" and quantity.bounds is None:
-                made.append(f"{noise} a histogram of users by the largest of their {what}")
+            if self.largest(quantity) is None:
+                made.append(f"{noise} a histogram of users by the most they may have of {what}")
             made.append(f"{noise} a histogram of users by the l2 norm of their {what}")
             made.append(f"{noise} the sums of {what}, each user's scaled into one l2 norm")
         return tuple(made)

@@ -16,8 +16,8 @@ from headcount.views.protocol import EXPECTED, LARGEST_RATION, Ration
 
 Floats = NDArray[np.float64]
 
-#: How far from 0 the largest value of a user may be: nearer than the first but one, and so on. In
-#: steps of 16, over the numbers that a float of 32 bits has.
+#: How much a user may have of an item: less than the first but one, and so on. In steps of 16, over
+#: the numbers that a float of 32 bits has.
 MAGNITUDES = (0.0, *(16.0**power for power in range(-31, 32)))
 #: How large the squared norm of a user's amounts may be.
 SQUARED_NORMS = (0, *(2**bits for bits in range(63)))
@@ -54,7 +54,7 @@ def grid_below(largest: float) -> float:
 
 
 def grid_from(noisy: Sequence[int], sigma: float) -> float:
-    """Return the grid for values, from how many users have their largest in each of MAGNITUDES.
+    """Return the grid for values, from how many users have their most in each of MAGNITUDES.
 
     If nobody is seen, it is the coarsest: the numbers may be anything, and errors say so. With the
     finest, what too few users have would add up to 0, without an error.

@@ -94,7 +94,7 @@ class Sums:
             return self._named(dict(zip(quantities, made, strict=True))), {}
         grids = []
         for quantity in quantities:
-            progress(f"looking how large values are: {quantity.words}")
+            progress(f"looking how large amounts are: {quantity.words}")
             grids.append(self._grid(quantity))
         divisors = divisors_for(counts.estimates, counts.errors)
         progress("adding up what each user has")
@@ -118,12 +118,13 @@ class Sums:
 
     def _grid(self, quantity: Quantity) -> float:
         """Return the grid of a quantity's values: a public one, or from a histogram."""
-        if quantity.kind != "sum":
-            return 1 / EXPECTED
-        if quantity.bounds is not None:
-            return grid_below(max(abs(limit - quantity.centre) for limit in quantity.bounds))
-        noisy, sigma = self._histogram(lambda: self._amounts.magnitudes(quantity, MAGNITUDES))
-        return grid_from(noisy, sigma)
+        largest = self._asked.largest(quantity)
+        if largest is None:
+            noisy, sigma = self._histogram(lambda: self._amounts.magnitudes(quantity, MAGNITUDES))
+            grid = grid_from(noisy, sigma)
+        else:
+            grid = grid_below(largest)
+        return grid if quantity.kind == "sum" else min(max(grid, 1 / EXPECTED), 1.0)
 
     def _chosen(self, place: int, quantity: Quantity, counts: Measure) -> Chosen:
         """Return the ration of a quantity, from a histogram of norms."""
@@ -144,7 +145,7 @@ class Sums:
 
     def _for_sums(self, quantity: Quantity) -> Fraction:
         """Return what is left of a quantity's share after its histograms."""
-        unknown = quantity.kind == "sum" and quantity.bounds is None
+        unknown = self._asked.largest(quantity) is None
         return self._each * (1 - HISTOGRAM_SHARE * (2 if unknown else 1))
 
     def _measured(self, place: int, quantity: Quantity, chosen: Chosen, units: Floats) -> Measured:
