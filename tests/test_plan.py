@@ -43,9 +43,12 @@ def released(data, budget, method="auto"):
     return np.mean([len(one) for one in made])
 
 
-def test_a_guess_that_is_right_tells_what_comes_out(guessed, data):
-    truth = released(data, BUDGET)
-    assert guessed.released.typical == pytest.approx(truth, rel=0.15)
+def test_a_guess_that_is_right_tells_what_comes_out(monkeypatch, guessed, data):
+    """The number varies by 13 % from run to run, so that means of 12 are compared."""
+    planner = Planner(BUDGET, "auto", Options(), lambda step: None)
+    truth = np.mean([len(simulated(planner.mechanism(), data, seed).items) for seed in range(12)])
+    monkeypatch.setattr(simulation, "RUNS", 12)
+    assert hc.plan(budget=BUDGET, **GUESS).released.typical == pytest.approx(truth, rel=0.15)
     assert guessed.released.low <= truth <= guessed.released.high
     assert guessed.basis == "guess"
     assert guessed.chosen[0] in ("pcr", "rationed")
