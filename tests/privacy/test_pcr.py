@@ -123,6 +123,20 @@ def test_counts_carry_noise_of_the_sigma_that_was_charged(entropy):
     assert_noise_of_this_scale((run.counts - true) / run.sigmas)
 
 
+def test_each_count_has_the_sigma_of_its_own_level():
+    """All noise is drawn at the end: of the first third of the counts, and of the last."""
+    true = (200_000 / np.arange(1, 5001) ** 0.75).astype(np.int64)
+    first, last = [], []
+    for seed in range(4):
+        run = fast(true, settings_for("pcr", k_bar=5000), Budget(rho=1.0), SeededEntropy(seed))
+        assert len(set(run.sigmas.tolist())) > 5
+        off = (run.counts - true[run.positions]) / run.sigmas
+        first += off[: off.size // 3].tolist()
+        last += off[-(off.size // 3) :].tolist()
+    assert_noise_of_this_scale(first)
+    assert_noise_of_this_scale(last)
+
+
 def test_an_empty_table_runs_every_level_it_can_pay_for():
     """Nothing left to find is never a reason to stop."""
     settings, budget = settings_for("pcr"), Budget(rho=1.0)

@@ -172,6 +172,17 @@ def test_a_near_tie_with_bottom_draws_more_bits():
         assert entropy.left == 0
 
 
+def test_a_near_tie_with_the_bottom_of_a_later_level():
+    """Each level has a ⊥ of its own, also where more bits decide."""
+    candidates, alive = Candidates(np.array([11], dtype=np.int64), 0), np.ones(1, dtype=np.bool_)
+    for own, bottom, picked in [(1, 2, [0]), (2, 1, [])]:
+        words = [2**63, 2**62, 2**63 + 2**62, 2**62, own << 60, bottom << 60]
+        entropy = ScriptedEntropy(words)
+        drawn = races([level(1.0, 10.0)] * 2, candidates, alive, entropy)
+        assert [order.tolist() for _, order in drawn] == [[], picked]
+        assert entropy.left == 0
+
+
 def test_a_bottom_with_hardly_any_bits_draws_more_before_it_is_compared():
     """⊥'s word of all ones says only that it rings late; a float would read infinity."""
     candidates = Candidates(np.array([2], dtype=np.int64), 0)

@@ -69,6 +69,29 @@ def test_each_quantity_gets_the_same_share_and_all_of_it_is_charged():
     assert spent.delta == 0
 
 
+def test_noise_is_drawn_of_the_sigma_that_is_charged_for():
+    """What a user moves, and the noise that is drawn: a bin of each histogram, a ration of sums."""
+    histograms, sums, squared = [], [], []
+
+    class Listening(SeededEntropy):
+        def discrete_gaussian(self, values, sigma):
+            (histograms if len(values) in bins else sums).append(Fraction(sigma))
+            return super().discrete_gaussian(values, sigma)
+
+    class Heard(PlainAmounts):
+        def scaled_sums(self, place, ration):
+            squared.append(ration.squared)
+            return super().scaled_sums(place, ration)
+
+    bins = {len(MAGNITUDES), len(SQUARED_NORMS)}
+    filter_, rows = PrivacyFilter(Cost(RHO)), people()
+    Sums(ASKED, Heard(rows), RHO, Listening(1), filter_).release(*counted(rows), print)
+    assert (len(histograms), len(sums)) == (2 * 4, 4)  # how large amounts are, and norms
+    costs = [1 / (2 * sigma**2) for sigma in histograms]
+    costs += [each / (2 * sigma**2) for each, sigma in zip(squared, sums, strict=True)]
+    assert sum(costs) <= filter_.spent.rho
+
+
 def test_the_rule_for_the_budget():
     asked = {"source": "x", "user": "u", "item": "i", "budget": hc.Budget(rho=1)}
     assert hc.Question(**asked, sum="x").further.share == Fraction(1, 2)
