@@ -129,7 +129,7 @@ def test_a_user_within_a_day_has_one_day():
     assert len(released(**range_).guarantee.provenance.mechanisms) == 2
     assert "less than one in each" not in " ".join(made.summary())
     weeks = released(**range_, protect="user-week", max_items_per_user=2)
-    assert "more than 2 of them within one week counts for less" in " ".join(weeks.summary())
+    assert "more than 2 of them within one week count for less" in " ".join(weeks.summary())
 
 
 @pytest.mark.parametrize(
