@@ -37,6 +37,17 @@ def gaussian_score(noisy, here, there, sigma):
     return (here - there) * (2 * noisy - here - there) / (2 * sigma**2)
 
 
+def epsilon_of_gaussians(found, true, sigma, delta):
+    """Return an ε that runs on two neighbours show, from noisy numbers and what they are of."""
+
+    def scores(noisy, here, there):
+        return gaussian_score(noisy, here, there, sigma).sum(axis=1)
+
+    forth = [scores(runs, true[0], true[1]) for runs in found]
+    back = [scores(runs, true[1], true[0]) for runs in found]
+    return max(epsilon_at_least(*forth, delta), epsilon_at_least(*back[::-1], delta))
+
+
 def transcript_scores(here: RunLaw, there: RunLaw):
     """ln of the ratio of probabilities for each list of items per level."""
     laws = []

@@ -22,7 +22,7 @@ from headcount.privacy.mechanisms.known.known_release import (
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import GRID, RATION
-from tests.privacy.audit import HalfTheNoise, epsilon_at_least, gaussian_score
+from tests.privacy.audit import HalfTheNoise, epsilon_of_gaussians
 from tests.privacy.population import PlainPopulation
 
 ITEMS = 8
@@ -233,15 +233,7 @@ def told_apart(noise):
         true.append(np.array(values))
         runs = [known_release(population, ITEMS, rho, entropy, 2).noisy for _ in range(RUNS)]
         found.append(np.array(runs) * GRID)
-
-    def scores(noisy, here, there):
-        return gaussian_score(noisy, here, there, sigma).sum(axis=1)
-
-    forth = [scores(runs, true[0], true[1]) for runs in found]
-    back = [scores(runs, true[1], true[0]) for runs in found]
-    return max(
-        epsilon_at_least(*forth, AUDITED.delta), epsilon_at_least(*back[::-1], AUDITED.delta)
-    )
+    return epsilon_of_gaussians(found, true, sigma, AUDITED.delta)
 
 
 def test_neighbours_are_told_apart_no_better_than_is_claimed():

@@ -16,7 +16,7 @@ from headcount.privacy.mechanisms.further import Further, Totals
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import Sensitivity
-from tests.privacy.audit import HalfTheNoise, epsilon_at_least, gaussian_score
+from tests.privacy.audit import HalfTheNoise, epsilon_of_gaussians
 from tests.privacy.replaying import published
 from tests.privacy.stats import assert_noise_of_this_scale
 
@@ -220,15 +220,7 @@ def told_apart(noise):
         runs = [added(everybody, entropy, budget=budget).totals for _ in range(RUNS)]
         found.append(np.array([[total.noisy for total in totals] for totals in runs]))
     sigma = runs[0][0].sigma
-
-    def scores(noisy, here, there):
-        return gaussian_score(noisy, here, there, sigma).sum(axis=1)
-
-    forth = [scores(runs, true[0], true[1]) for runs in found]
-    back = [scores(runs, true[1], true[0]) for runs in found]
-    return max(
-        epsilon_at_least(*forth, AUDITED.delta), epsilon_at_least(*back[::-1], AUDITED.delta)
-    )
+    return epsilon_of_gaussians(found, true, sigma, AUDITED.delta)
 
 
 def test_neighbours_are_told_apart_no_better_than_is_claimed():

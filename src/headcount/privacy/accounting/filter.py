@@ -50,7 +50,7 @@ class PrivacyFilter:
 
     def __init__(self, total: Cost) -> None:
         self._total = total
-        self._rest = total  # but for what is settled
+        self._rest = total  # what settled steps have left
         self._reserved: Cost | None = None
 
     @property

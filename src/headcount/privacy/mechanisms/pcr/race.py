@@ -156,7 +156,7 @@ class _Races:
         sizes = self._ends[:, 1:] - self._ends[:, :-1]
         self._bands = np.nonzero(sizes)  # of which level and which: those that are not empty
         self._sizes = sizes[self._bands]
-        # The near of each level are the first so many of these.
+        # Those near in any level; each level's own are a prefix, `_near` long.
         self._runners = np.flatnonzero(alive[: self._ends[:, 0].max()])
         self._near = np.searchsorted(self._runners, self._ends[:, 0])
 
