@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +36,24 @@ class Run:
     memory: float
 
 
-def measured(command: list[str]) -> Run:
-    """Run a command to its end."""
+def measured(
+    command: list[str], variables: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Run:
+    """Run a command to its end, with further variables of its environment, maybe in a folder.
+
+    Processor time is that of all processes that it started and waited for; memory is that of the
+    largest of them.
+    """
     # An installed package has its bytecode, which some environments keep Python from writing.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment.update(variables or {})
     start = time.perf_counter()
     child = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        cwd=folder,
     )
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - start

@@ -7,6 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 #: 19.5 million distinct (post, word) pairs, where it is there; it is not part of the project.
 REDDIT = ROOT.parent / "shared" / "data" / "reddit_post_words.parquet"
+#: How many rows a user has on average, of those that are generated.
+ROWS_PER_USER = 20
 
 
 def events(folder: Path, rows: int = 20_000_000) -> tuple[Path, str]:
@@ -29,7 +31,7 @@ def generated(folder: Path, rows: int) -> Path:
         _run(
             f"""
             COPY (
-                SELECT 'user' || (random() * random() * {rows} / 20)::INT AS "user",
+                SELECT 'user' || (random() * random() * {rows} / {ROWS_PER_USER})::INT AS "user",
                        'item' || exp(random() * 14.5)::INT AS item
                 FROM range({rows})
             ) TO '{path}' (FORMAT parquet)

@@ -1,48 +1,87 @@
 """How time and memory grow with the rows, as a picture for docs/explanation/speed.md.
 
-python -m benchmarks.growth 100000 1000000   measure these sizes, and draw all that were measured
-python -m benchmarks.growth                  draw
+python -m benchmarks.growth 100000 1000000    measure these sizes, and draw all that were measured
+python -m benchmarks.growth 100000 --by opendp tumult    the same by other libraries
+python -m benchmarks.growth                   draw
 
-What was measured is kept in growth.json, so that a size that takes hours is measured once.
+What was measured is kept in growth.json, so that a size that takes hours is measured once. Other
+libraries do the job of `experiments.peers`, in the environments that it makes for them.
 """
 
+import argparse
 import json
+import math
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from website.colours import save_svg
 
-from benchmarks.aggregation import YARDSTICK, in_turns, measured, release
-from benchmarks.data import ROOT, generated
+from benchmarks.aggregation import YARDSTICK, Run, in_turns, measured, release
+from benchmarks.data import ROOT, ROWS_PER_USER, generated
 
 PICTURE = ROOT / "docs" / "explanation" / "speed.svg"
 MEASURED = Path(__file__).with_suffix(".json")
+ENVIRONMENTS = ROOT / "results" / "peers" / "environments"
 #: From here on one run says enough, and a warm-up takes too long.
 _LARGE = 10**7
+#: The most items of a user that count, where a bound is needed: one user in twenty has more rows.
+#: `generated` has the product of two uniform numbers choose the user of a row, so that the user at
+#: the share u of them all has about ROWS_PER_USER·ln(1/u) rows.
+BOUND = round(ROWS_PER_USER * math.log(20))
 
 #: By name and by the number of rows: seconds of processors, and GB of memory.
 Growth = dict[str, dict[str, dict[str, float]]]
+#: What each line of the picture is called, in the order of their colours.
+LINES = {
+    "query": "COUNT(DISTINCT) in DuckDB",
+    "headcount": "headcount release",
+    "pcr": "headcount release --method pcr",
+    "opendp": "OpenDP, Polars context",
+    "tumult": "Tumult Analytics, local Spark",
+}
+OURS = ("query", "headcount", "pcr")
+#: The shape of each line's points, for those who cannot tell the colours apart.
+_MARKS = "os^Dv"
 
 
-def measure(growth: Growth, rows: int) -> None:
-    """Add what the plain query, the default method and pcr take at a size."""
+def measure(growth: Growth, rows: int, who: Sequence[str]) -> None:
+    """Add what some of the lines take at a size."""
     with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
         path = generated(Path(folder), rows)
         commands = {
-            "COUNT(DISTINCT) in DuckDB": [sys.executable, "-c", YARDSTICK, str(path)],
-            "headcount release": release(path),
-            "headcount release --method pcr": release(path, "--method", "pcr"),
+            "query": [sys.executable, "-c", YARDSTICK, str(path)],
+            "headcount": release(path),
+            "pcr": release(path, "--method", "pcr"),
         }
+        mine = {name: commands[name] for name in who if name in OURS}
         if rows < _LARGE:
-            took = in_turns(commands, 3)
+            took = in_turns(mine, 3)
         else:
-            took = {name: measured(command) for name, command in commands.items()}
+            took = {name: measured(words) for name, words in mine.items()}
+        for name in who:
+            if name not in OURS:
+                took[name] = by_another(name, path)
     for name, run in took.items():
         figures = {"seconds": round(run.processor, 2), "gigabytes": round(run.memory / 1e9, 2)}
-        growth.setdefault(name, {})[str(rows)] = figures
-        print(f"{rows:>13,}  {name}: {figures}", flush=True)
+        growth.setdefault(LINES[name], {})[str(rows)] = figures
+        print(f"{rows:>13,}  {LINES[name]}: {figures}", flush=True)
+
+
+def by_another(runner: str, path: Path) -> Run:
+    """Return what another library takes, with the budget that `release` has."""
+    # Only now: a child's peak memory is at least its parent's, and the query takes little.
+    from experiments.peers.measure import command, job_on
+    from experiments.peers.tools import TOOLS
+
+    from headcount import Budget
+
+    (tool,) = (tool for tool in TOOLS if tool.runner == runner)
+    job = job_on(path, Budget(rho=1), BOUND)
+    asked = command(tool, runner, job, path.with_suffix(".json"), ENVIRONMENTS)
+    return measured(*asked, folder=path.parent)  # Spark leaves things behind where it runs
 
 
 def draw(growth: Growth, path: Path) -> None:
@@ -51,23 +90,33 @@ def draw(growth: Growth, path: Path) -> None:
     from matplotlib.figure import Figure
 
     mpl.rcParams["svg.hashsalt"] = "headcount"  # the same picture for the same numbers
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
     axes: dict[str, Any] = dict(zip(("seconds", "gigabytes"), figure.subplots(1, 2), strict=True))
-    for name, sizes in growth.items():
+    for place, name in enumerate(LINES.values()):
+        sizes = growth.get(name, {})
         rows = sorted(map(int, sizes))
+        if not rows:
+            continue
         for what, axis in axes.items():
-            axis.loglog(rows, [sizes[str(size)][what] for size in rows], "o-", label=name)
+            figures = [sizes[str(size)][what] for size in rows]
+            axis.loglog(rows, figures, f"C{place}{_MARKS[place]}-", label=name)
     axes["seconds"].set(xlabel="rows", ylabel="seconds of processors")
     axes["gigabytes"].set(xlabel="rows", ylabel="peak memory, GB")
-    axes["seconds"].legend(frameon=False, fontsize="small")
+    lines = axes["seconds"].get_lines()
+    figure.legend(handles=lines, loc="outside upper center", ncols=3, frameon=False)
     save_svg(figure, path, {"Date": None})
 
 
 def main() -> None:
     """Measure the sizes that were given, and draw."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth")
+    parser.add_argument("sizes", nargs="*", type=int, metavar="ROWS")
+    known = f"some of {', '.join(LINES)} [default: {', '.join(OURS)}]"
+    parser.add_argument("--by", nargs="+", choices=LINES, default=OURS, metavar="LINE", help=known)
+    options = parser.parse_args()
     growth: Growth = json.loads(MEASURED.read_text("utf-8")) if MEASURED.exists() else {}
-    for size in map(int, sys.argv[1:]):
-        measure(growth, size)
+    for size in options.sizes:
+        measure(growth, size, options.by)
         MEASURED.write_text(json.dumps(growth, indent=1) + "\n", "utf-8")
     draw(growth, PICTURE)
 

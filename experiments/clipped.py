@@ -11,7 +11,7 @@ the same scale; what is reported has OpenDP's.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,21 +48,28 @@ def with_noise(sums: Floats, norm: float, rho: float) -> Floats:
     return np.array(mechanism(sums.tolist()))
 
 
+class Bounds(NamedTuple):
+    """How far from 0 a value may be, and how many items of a user may count."""
+
+    value: float
+    items: int
+
+
 @dataclass(frozen=True)
 class Hindsight:
-    """What came out with the best bounds: those with the most numbers right, and others.
+    """What came out with the best bounds, which may differ from measure to measure.
 
     Attributes:
-        right: the share of numbers within the target, with bounds that make it largest.
-        error: the median error, with bounds that make that least.
-        bound: of values, of the latter.
-        most_items: of a user, of the latter.
+        right: the share of numbers within the target, with the bounds that make it largest.
+        error: the median error, with the bounds that make that least.
+        for_right: the bounds of the first.
+        for_error: those of the second.
     """
 
     right: float
     error: float
-    bound: float
-    most_items: int
+    for_right: Bounds
+    for_error: Bounds
 
 
 def best(
@@ -100,9 +107,9 @@ def best(
             sums = np.bincount(here, np.clip(there, -bound, bound), counted.size).astype(float)
             norm = bound * math.sqrt(most)
             off = errors(sums + noise * norm / math.sqrt(2 * rho))
-            tried.append((np.mean(off <= TARGET), np.median(off), sums, norm, bound, most))
-    _, _, sums, norm, _, _ = max(tried, key=lambda one: (one[0], -one[1]))
+            tried.append((np.mean(off <= TARGET), np.median(off), sums, norm, Bounds(bound, most)))
+    _, _, sums, norm, for_right = max(tried, key=lambda one: (one[0], -one[1]))
     right = float(np.mean(errors(with_noise(sums, norm, rho)) <= TARGET))
-    _, _, sums, norm, bound, most = min(tried, key=lambda one: one[1])
+    _, _, sums, norm, for_error = min(tried, key=lambda one: one[1])
     error = float(np.median(errors(with_noise(sums, norm, rho))))
-    return Hindsight(right, error, bound, most)
+    return Hindsight(right, error, for_right, for_error)

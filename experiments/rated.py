@@ -17,11 +17,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import csv
 
 import headcount as hc
-from experiments.clipped import TARGET, Floats, Integers, best, scattered, with_noise
+from experiments.clipped import (
+    TARGET,
+    Bounds,
+    Floats,
+    Hindsight,
+    Integers,
+    best,
+    scattered,
+    with_noise,
+)
 
 RUNS = 5
 #: How many films of a user may count, of those that OpenDP is tried with.
@@ -35,46 +43,54 @@ STARS = 0.25
 class Ratings:
     """Who rated which film, and how: each film once at most; users in rising order."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, users: Integers, items: Integers, stars: Floats) -> None:
+        self.users, self.items, self.stars = users, items, stars
+        self.films = int(items.max()) + 1
+        self.rows = np.bincount(items, minlength=self.films).astype(np.float64)
+        self.sums = self.added(stars)
+
+    @classmethod
+    def read(cls, path: Path) -> "Ratings":
+        """Read them from a file."""
         plain = csv.ParseOptions(delimiter="\t", quote_char=False)
         read = csv.read_csv(path, parse_options=plain)
         users, items = (
-            read[name].combine_chunks().dictionary_encode().indices.to_numpy()
+            read[name].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
             for name in ("user_id:token", "item_id:token")
         )
         order = np.argsort(users, kind="stable")
-        self.users: Integers = users[order].astype(np.int64)
-        self.items: Integers = items[order].astype(np.int64)
-        self.stars: Floats = read["rating:float"].to_numpy()[order].astype(np.float64)
-        self.films = int(self.items.max()) + 1
-        self.table = pa.table({"u": self.users, "i": self.items, "stars": self.stars})
+        stars = read["rating:float"].to_numpy()[order].astype(np.float64)
+        return cls(users[order], items[order], stars)
 
-    def sums(self, values: Floats) -> Floats:
-        """Return the true sums of some values of each rating."""
+    def added(self, values: Floats) -> Floats:
+        """Return the sums of some values of each rating."""
         return np.bincount(self.items, values, self.films).astype(np.float64)
 
+    def only(self, films: Integers) -> "Ratings":
+        """Return those of some films, which are numbered anew, in the order given.
 
-def bounded_sums(
-    ratings: Ratings, seed: int, found: NDArray[np.bool_], rho: float
-) -> tuple[float, float]:
+        Given the names of the films, it may leave out all other rows at no cost.
+        """
+        numbers = np.full(self.films, -1)
+        numbers[films] = np.arange(films.size)
+        items = numbers[self.items]
+        kept = items >= 0
+        return Ratings(self.users[kept], items[kept], self.stars[kept])
+
+
+def bounded_sums(ratings: Ratings, seed: int, rho: float) -> Hindsight:
     """Return how many sums of stars are right by OpenDP, and the median error."""
-    triples = ratings.users, ratings.items, ratings.stars
-    made = best(triples, rho, found, [2.0, 3.0, 4.0, HIGHEST], FILMS, seed)
-    return made.right, made.error
+    triples, every = (ratings.users, ratings.items, ratings.stars), ratings.rows > 0
+    return best(triples, rho, every, [2.0, 3.0, 4.0, HIGHEST], FILMS, seed)
 
 
-def bounded_rows(
-    ratings: Ratings, seed: int, found: NDArray[np.bool_], rho: float
-) -> tuple[float, float]:
+def bounded_rows(ratings: Ratings, seed: int, rho: float) -> Hindsight:
     """Return the same for numbers of ratings."""
-    triples = ratings.users, ratings.items, np.ones_like(ratings.stars)
-    made = best(triples, rho, found, [1.0], FILMS, seed)
-    return made.right, made.error
+    triples, every = (ratings.users, ratings.items, np.ones_like(ratings.stars)), ratings.rows > 0
+    return best(triples, rho, every, [1.0], FILMS, seed)
 
 
-def bounded_means(
-    ratings: Ratings, seed: int, found: NDArray[np.bool_], rho: float
-) -> tuple[float, float]:
+def bounded_means(ratings: Ratings, seed: int, rho: float) -> Hindsight:
     """Return the same for means: distances from the middle of the range, and rows, half of ρ each.
 
     Both are of the same ratings, so that what does not count is missing above and below. Whichever
@@ -82,18 +98,37 @@ def bounded_means(
     """
     middle, reach = (LOWEST + HIGHEST) / 2, (HIGHEST - LOWEST) / 2
     order = scattered(ratings.users, np.random.default_rng(seed))
-    true = (ratings.sums(ratings.stars) / ratings.sums(np.ones_like(ratings.stars)))[found]
     tried = []
     for most in FILMS:
         kept, norm = order < most, most**0.5
-        above = ratings.sums(np.where(kept, ratings.stars - middle, 0.0))
-        below = ratings.sums(kept.astype(float))
+        above = ratings.added(np.where(kept, ratings.stars - middle, 0.0))
+        below = ratings.added(kept.astype(float))
         ratio = with_noise(above, reach * norm, rho / 2) / np.maximum(
             with_noise(below, norm, rho / 2), 1
         )
-        off = np.abs(np.clip(middle + ratio, LOWEST, HIGHEST)[found] - true)
-        tried.append((float(np.mean(off <= STARS)), float(np.median(off))))
-    return max(right for right, _ in tried), min(error for _, error in tried)
+        means = np.clip(middle + ratio, LOWEST, HIGHEST)
+        tried.append((*off_by(ratings, "mean_stars", means), Bounds(reach, most)))
+    right, _, for_right = max(tried, key=lambda one: one[0])
+    _, error, for_error = min(tried, key=lambda one: one[1])
+    return Hindsight(right, error, for_right, for_error)
+
+
+def truth(ratings: Ratings, column: str) -> Floats:
+    """Return the true numbers that a column of a release is about."""
+    rows, sums = ratings.rows, ratings.sums
+    return {"rows": rows, "sum_stars": sums, "mean_stars": sums / rows}[column]
+
+
+def off_by(ratings: Ratings, column: str, made: Floats) -> tuple[float, float]:
+    """Return how many numbers are right, of one for each film, and the median error.
+
+    Errors of means are in stars, others relative to the truth.
+    """
+    true = truth(ratings, column)
+    off, target = np.abs(made - true), STARS
+    if column != "mean_stars":
+        off, target = off / true, TARGET
+    return float(np.mean(off <= target)), float(np.median(off))
 
 
 @dataclass(frozen=True)
@@ -105,14 +140,15 @@ class Job:
         asked: what `headcount.release` is given for it.
         column: what comes out.
         share: how much of ρ that has, after finding and counting films.
-        peer: how good the same is by OpenDP, from a seed, the films that were found, and ρ.
+        peer: how good the same is by OpenDP, from ratings of the films that were found, a seed
+            and ρ.
     """
 
     name: str
     asked: Mapping[str, Any]
     column: str
     share: float
-    peer: Callable[[Ratings, int, NDArray[np.bool_], float], tuple[float, float]]
+    peer: Callable[[Ratings, int, float], Hindsight]
 
     @property
     def in_stars(self) -> bool:
@@ -129,26 +165,27 @@ JOBS = [
 ]
 
 
+def released(ratings: Ratings, job: Job, seed: int) -> tuple[Any, Ratings]:
+    """Return what headcount makes of them, as a data frame, and the ratings of those films."""
+    table = pa.table({"u": ratings.users, "i": ratings.items, "stars": ratings.stars})
+    made = hc.release(table, user="u", item="i", rho=1, delta=1e-6, unsafe_seed=seed, **job.asked)
+    frame = made.to_pandas()
+    return frame, ratings.only(frame["i"].to_numpy())
+
+
 def measured(ratings: Ratings, job: Job, seed: int) -> list[float]:
     """Return films, how many are right, the median error, intervals that hold; OpenDP's two."""
-    made = hc.release(
-        ratings.table, user="u", item="i", rho=1, delta=1e-6, unsafe_seed=seed, **job.asked
-    ).to_pandas()
-    films = made["i"].to_numpy()
-    rows, sums = ratings.sums(np.ones_like(ratings.stars)), ratings.sums(ratings.stars)
-    every = {"rows": rows, "sum_stars": sums, "mean_stars": sums / rows}[job.column]
-    found, true = np.isin(np.arange(ratings.films), films), every[films]
-    unit, target = (np.ones_like(true), STARS) if job.in_stars else (true, TARGET)
-    off = np.abs(made[job.column].to_numpy(dtype=float) - true)
-    held = np.mean(off <= Z * made[f"{job.column}_std_error"].to_numpy())
-    right, error = np.mean(off / unit <= target), np.median(off / unit)
-    other = job.peer(ratings, seed, found, job.share)
-    return [*map(float, (films.size, right, error, held)), *other]
+    frame, found = released(ratings, job, seed)
+    made = frame[job.column].to_numpy(dtype=float)
+    wide = Z * frame[f"{job.column}_std_error"].to_numpy(dtype=float)
+    held = np.mean(np.abs(made - truth(found, job.column)) <= wide)
+    other = job.peer(found, seed, job.share)
+    return [found.films, *off_by(found, job.column, made), float(held), other.right, other.error]
 
 
 def main(path: Path) -> None:
     """Print a row for each job, as means over some runs."""
-    ratings = Ratings(path)
+    ratings = Ratings.read(path)
     print("| Asked | Films | Right | Median error | Held | OpenDP: right | Median error |")
     print("|---|---|---|---|---|---|---|")
     for job in JOBS:

@@ -3,6 +3,9 @@
     python -m experiments.sums            # coverage and error by shape: a few minutes
     python -m experiments.sums others     # the same for shapes that nothing was chosen by
     python -m experiments.sums large      # 10⁶ users, 1,000 items, beside clipping in hindsight
+    python -m experiments.sums means      # coverage and error of means, with a centre and without
+    python -m experiments.sums other-means    # the same for shapes that nothing was chosen by
+    python -m experiments.sums large 100000    # fewer users
     python -m experiments.sums ratings    # means of ratings, many for each of few users
 
 Amounts are made up with a seed. The second compares with what OpenDP gives, with bounds that were
@@ -11,8 +14,9 @@ chosen by looking at the truth (`clipped.py`).
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import headcount as hc
-from experiments.clipped import TARGET, best
+from experiments.clipped import TARGET, Hindsight, best
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates
@@ -37,6 +41,9 @@ from headcount.views.protocol import (
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Z = 1.959964
+#: What a sum has of ρ if nothing else is asked but how many users there are.
+SHARE = 0.5
+STARS = np.arange(1.0, 6.0)
 
 
 @dataclass
@@ -68,10 +75,26 @@ class ArrayAmounts:
         self.pairs = pairs
         _, self._first, self._user = np.unique(pairs.users, return_index=True, return_inverse=True)
 
+    def _values(self, quantity: Quantity) -> Floats:
+        if quantity.kind != "sum":
+            return np.ones_like(self.pairs.values)
+        return self.pairs.values - quantity.centre
+
     def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
-        """How many users have a value at least so far from 0."""
-        largest = np.maximum.reduceat(np.abs(self.pairs.values), self._first)
+        """How many users have a value at least so far from the centre."""
+        largest = np.maximum.reduceat(np.abs(self._values(quantity)), self._first)
         return [int((largest >= bound).sum()) for bound in at_least]
+
+    @cached_property
+    def _middles(self) -> Floats:
+        order = np.lexsort((self.pairs.values, self._user))
+        sizes = np.diff(np.append(self._first, self.pairs.users.size))
+        middles: Floats = self.pairs.values[order][self._first + (sizes - 1) // 2]
+        return middles
+
+    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """How many users' middle value is at least so large."""
+        return [int((self._middles >= bound).sum()) for bound in at_least]
 
     def measure(
         self,
@@ -81,32 +104,43 @@ class ArrayAmounts:
         divisors: Integers,
     ) -> None:
         """Make whole numbers of the values."""
-        (grid,) = grids
-        size = np.minimum(np.abs(self.pairs.values), LARGEST_VALUE * grid)
-        steps = np.floor(size / grid + 0.5).astype(np.int64)
-        divisor = divisors[self.pairs.items]
-        amounts = np.minimum((2 * steps + divisor) // (2 * divisor), LARGEST_AMOUNT)
-        self._amounts = np.where(self.pairs.values < 0, -amounts, amounts)
+        self._amounts = []
+        for quantity, grid in zip(quantities, grids, strict=True):
+            values = self._values(quantity)
+            size = np.minimum(np.abs(values), LARGEST_VALUE * grid)
+            steps = np.floor(size / grid + 0.5).astype(np.int64)
+            divisor = divisors[self.pairs.items]
+            amounts = np.minimum((2 * steps + divisor) // (2 * divisor), LARGEST_AMOUNT)
+            self._amounts.append(np.where(values < 0, -amounts, amounts))
 
-    def _norms(self, shift: int) -> Integers:
-        parts = -(-np.abs(self._amounts) // 2**shift)
+    def _norms(self, place: int, shift: int) -> Integers:
+        parts = -(-np.abs(self._amounts[place]) // 2**shift)
         norms: Integers = np.add.reduceat(parts * parts, self._first)
         return norms
 
     def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
         """How many users have at least so large a squared norm."""
-        squared = self._norms(shift)
+        squared = self._norms(place, shift)
         return [int((squared >= bound).sum()) for bound in at_least]
 
     def scaled_sums(self, place: int, ration: Ration) -> Integers:
         """Add up what counts; the factor is a float's, which differs by one in 2¹⁶ at most."""
-        squared = np.maximum(self._norms(ration.shift), 1).astype(float)
+        squared = np.maximum(self._norms(place, ration.shift), 1).astype(float)
         factor = np.minimum(np.sqrt(2.0**ration.bits / squared), 1) * 2**FACTOR_BITS
-        scaled = np.trunc(self._amounts * np.floor(factor)[self._user] / 2**FACTOR_BITS)
+        scaled = np.trunc(self._amounts[place] * np.floor(factor)[self._user] / 2**FACTOR_BITS)
         sums = np.bincount(self.pairs.items, scaled, self.pairs.number_of_items)
         return sums.astype(np.int64)
 
 
+class WithoutCentre(ArrayAmounts):
+    """Amounts whose centre nobody sees, so that values are added up as they are."""
+
+    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """Nobody, whatever the bounds."""
+        return [0] * len(at_least)
+
+
+SUM, MEAN = Aggregates(sums=("amount",)), Aggregates(means=("amount",))
 Draw = Callable[[np.random.Generator, int], Floats]
 SHAPES: dict[str, Draw] = {
     "log-normal, σ = 1": lambda rng, n: rng.lognormal(0, 1, n),
@@ -129,6 +163,40 @@ OTHERS: dict[str, Draw] = {
     "signed, Laplace around 1": lambda rng, n: rng.laplace(1, 2, n),
 }
 
+#: Means: that the centre is a median, and no other quantile, was chosen by some of these.
+MEANS: dict[str, Draw] = {
+    "1 to 5 stars": lambda rng, n: rng.choice(STARS, n, p=[0.06, 0.11, 0.26, 0.35, 0.22]),
+    "normal, 1000 ± 1": lambda rng, n: rng.normal(1000, 1, n),
+    "normal, 10 ± 3": lambda rng, n: rng.normal(10, 3, n),
+    "normal, 0 ± 1": lambda rng, n: rng.normal(0, 1, n),
+    "0, or 1 for one in ten": lambda rng, n: (rng.random(n) < 0.1).astype(np.float64),
+    "0 or 1, half each": lambda rng, n: (rng.random(n) < 0.5).astype(np.float64),
+    "1, or 0 for one in ten": lambda rng, n: (rng.random(n) < 0.9).astype(np.float64),
+    "exponential": lambda rng, n: rng.exponential(1, n),
+    "log-normal, σ = 1": lambda rng, n: rng.lognormal(0, 1, n),
+    "log-normal, σ = 2": lambda rng, n: rng.lognormal(0, 2, n),
+    "Pareto, α = 1.5": lambda rng, n: 1 + rng.pareto(1.5, n),
+    "1000 + Pareto, α = 1.5": lambda rng, n: 1000 + rng.pareto(1.5, n),
+}
+#: Nothing was chosen by how these came out.
+OTHER_MEANS: dict[str, Draw] = {
+    "uniform, -10 to -5": lambda rng, n: rng.uniform(-10, -5, n),
+    "years, 2000 to 2024": lambda rng, n: rng.integers(2000, 2025, n).astype(np.float64),
+    "seconds of a year since 1970": lambda rng, n: 1.7e9 + rng.uniform(0, 3.2e7, n),
+    "0 or 100, half each": lambda rng, n: np.where(rng.random(n) < 0.5, 100.0, 0.0),
+    "Poisson, 3": lambda rng, n: rng.poisson(3, n).astype(np.float64),
+    "gamma, shape ¼": lambda rng, n: rng.gamma(0.25, 1, n),
+    "Weibull, shape ½": lambda rng, n: rng.weibull(0.5, n),
+    "1, and 50 for one in a hundred": lambda rng, n: np.where(rng.random(n) < 0.01, 50.0, 1.0),
+    "20, less a log-normal, σ = 1": lambda rng, n: 20 - rng.lognormal(0, 1, n),
+    "50 + Student's t with 2 degrees": lambda rng, n: 50 + rng.standard_t(2, n),
+    "Laplace, 1 ± 2": lambda rng, n: rng.laplace(1, 2, n),
+}
+
+
+#: Amounts of many users, and how many they are.
+LARGE, MANY = ("log-normal, σ = 1", "log-normal, σ = 2"), 1_000_000
+
 
 def made_up(
     rng: np.random.Generator, users: int, items: int, draw: Draw, *, heavy: bool = False
@@ -142,16 +210,21 @@ def made_up(
     return Pairs(pairs // items, pairs % items, draw(rng, pairs.size))
 
 
-def released(pairs: Pairs, rho: float, seed: int) -> Measure:
-    """Release the sums for ρ; the counts of users are known to 5 %."""
+def released(
+    pairs: Pairs,
+    rho: float,
+    seed: int,
+    asked: Aggregates = SUM,
+    amounts: type[ArrayAmounts] = ArrayAmounts,
+) -> Measure:
+    """Release the sums, or the means, for ρ; the counts of users are known to 5 %."""
     counts = pairs.counts()
     near = counts * (1 + 0.05 * np.random.default_rng(seed).standard_normal(counts.size))
     near = np.maximum(near, 1)
     users = Measure(COUNT, near, 0.05 * counts, near, 0.05 * counts)
     share = Fraction(rho)
     filter_ = PrivacyFilter(Cost(share))
-    asked = Aggregates(sums=("amount",))
-    sums = Sums(asked, ArrayAmounts(pairs), share, SeededEntropy(seed), filter_)
+    sums = Sums(asked, amounts(pairs), share, SeededEntropy(seed), filter_)
     (measure,), _ = sums.release(None, users, lambda message: None)
     return measure
 
@@ -180,35 +253,75 @@ def coverage(shapes: Mapping[str, Draw] = SHAPES, trials: int = 12) -> None:
             )
 
 
-def large(trials: int = 10) -> None:
-    """Print how many sums of 10⁶ users and 1,000 items are within 10 %, at ρ = 1 in all."""
+def means(shapes: Mapping[str, Draw], trials: int = 4) -> None:
+    """Print how often intervals of means hold, and how far means are off, at ρ = 2/3."""
+    print("| Values | Users | Items | Held | Median error | without a centre | Held, heavy users |")
+    print("|---|---|---|---|---|---|---|")
+    for name, draw in shapes.items():
+        for users, items in ((50_000, 100), (5_000, 50)):
+            row = []
+            for heavy, amounts in (
+                (False, ArrayAmounts),
+                (False, WithoutCentre),
+                (True, ArrayAmounts),
+            ):
+                held, off = [], []
+                for seed in range(trials):
+                    rng = np.random.default_rng(seed)
+                    pairs = made_up(rng, users, items, draw, heavy=heavy)
+                    made = released(pairs, 2 / 3, seed, MEAN, amounts)
+                    truth = pairs.sums() / pairs.counts()
+                    held.append(np.abs(made.estimates - truth) <= Z * made.errors)
+                    off.append(np.abs(made.estimates - truth))
+                row.append((np.mean(held), np.median(off)))
+            (covered, median), (_, without), (covered_heavy, _) = row
+            print(
+                f"| {name} | {users:,} | {items:,} | {covered:.1%} | {median:.3g} | {without:.3g} "
+                f"| {covered_heavy:.1%} |",
+                flush=True,
+            )
+
+
+def large(users: int = MANY, trials: int = 10) -> None:
+    """Print how many sums of many users and 1,000 items are within 10 %, at ρ = 1 in all."""
     head = ["Amounts", "Seed", "Items with < 5 % spread", "Within 10 %", "Median error", "Held"]
     print(f"| {' | '.join(head)} | OpenDP: within 10 % | Median error | Bound | Items |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for name in ("log-normal, σ = 1", "log-normal, σ = 2"):
+    for name in LARGE:
         rows = []
         for seed in range(trials):
-            rows.append(_large(SHAPES[name], seed))
+            rows.append(_large(SHAPES[name], seed, users))
             print(_large_row(f"| {name} | {seed}", rows[-1]), flush=True)
         print(_large_row(f"| {name} | mean of {trials}", np.mean(rows, axis=0).tolist()))
 
 
-def _large(draw: Draw, seed: int) -> list[float]:
-    pairs = made_up(np.random.default_rng(seed), 1_000_000, 1000, draw)
+def large_pairs(draw: Draw, seed: int, users: int = MANY) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Return them, and which items have a sum with less than 5 % sampling spread."""
+    pairs = made_up(np.random.default_rng(seed), users, 1000, draw)
+    truth = pairs.sums()
+    squares = np.bincount(pairs.items, pairs.values**2, truth.size)
+    return pairs, np.sqrt(squares) < 0.05 * np.abs(truth)
+
+
+def large_clipped(pairs: Pairs, accurate: NDArray[np.bool_], seed: int) -> Hindsight:
+    """Return what OpenDP makes of them, with the best bounds."""
+    triples = pairs.users, pairs.items, pairs.values
+    bounds, most = (2.0 ** np.arange(2, 12.5, 0.5)).tolist(), [8, 10, 12, 20]
+    return best(triples, SHARE, accurate, bounds, most, seed)
+
+
+def _large(draw: Draw, seed: int, users: int) -> list[float]:
+    pairs, accurate = large_pairs(draw, seed, users)
     table = pa.table({"u": pairs.users, "i": pairs.items, "x": pairs.values})
     release = hc.release(table, user="u", item="i", rho=1, sum="x", unsafe_seed=seed)
     made, truth = release.to_pandas(), pairs.sums()
-    squares = np.bincount(pairs.items, pairs.values**2, truth.size)
-    accurate = np.sqrt(squares) < 0.05 * np.abs(truth)
     estimate, error = np.zeros(truth.size), np.ones(truth.size)
     estimate[made["i"]], error[made["i"]] = made["sum_x"], made["sum_x_std_error"]
-    triples = pairs.users, pairs.items, pairs.values
-    bounds, most = (2.0 ** np.arange(2, 12.5, 0.5)).tolist(), [8, 10, 12, 20]
-    clipped = best(triples, 0.5, accurate, bounds, most, seed)
+    clipped = large_clipped(pairs, accurate, seed)
     off = (np.abs(estimate - truth) / np.abs(truth))[accurate]
     held = np.abs(estimate - truth)[made["i"]] <= Z * error[made["i"]]
     mine = [accurate.sum(), np.mean(off <= TARGET), np.median(off), held.mean()]
-    return [*map(float, mine), *astuple(clipped)]
+    return [*map(float, mine), clipped.right, clipped.error, *clipped.for_error]
 
 
 def _large_row(begin: str, row: Sequence[float]) -> str:
@@ -247,10 +360,14 @@ def ratings() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["large"]:
-        large()
+    if sys.argv[1:2] == ["large"]:
+        large(*map(int, sys.argv[2:]))
     elif sys.argv[1:] == ["others"]:
         coverage(OTHERS)
+    elif sys.argv[1:] == ["means"]:
+        means(MEANS)
+    elif sys.argv[1:] == ["other-means"]:
+        means(OTHER_MEANS)
     elif sys.argv[1:] == ["ratings"]:
         ratings()
     else:

@@ -20,6 +20,14 @@ from headcount import cli
 settings.register_profile("headcount", deadline=None)
 settings.load_profile("headcount")
 
+pytest_plugins = ["tests.engines.servers"]
+
+#: Each Java of the tests lives for seconds, which it would spend on compiling well. With its first
+#: compiler only, and one thread for garbage, Spark starts in 10 s of processor time instead of 19.
+BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+for _name in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(_name, BRIEF_JAVA)
+
 #: The command as it is installed, for what only a process of its own can show.
 HEADCOUNT = str(Path(sys.executable).with_name("headcount"))
 
@@ -33,15 +41,19 @@ CANARY_ITEM = "canary-item-91c2"
 
 
 class SparkApart(LoadScopeScheduling):
-    """What starts Spark runs in one process, first: a second Spark would compete with it.
+    """What uses the Spark of the tests runs in one process, first, which starts it once.
 
-    What needs a browser runs in one process too, which starts it once.
+    What starts a Spark of its own runs in one process too, so that there are never more than two at
+    a time; and what needs a browser.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith("tests/browser/"):
             return "browser"
-        return "spark" if "spark" in nodeid or "cluster" in nodeid else nodeid
+        if "spark" not in nodeid and "cluster" not in nodeid:
+            return nodeid
+        ones_own = nodeid.startswith(("tests/engines/test_cluster", "tests/engines/test_faults"))
+        return "own spark" if ones_own else "spark"
 
 
 def pytest_xdist_make_scheduler(config, log):

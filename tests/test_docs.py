@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import tomllib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,11 +25,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount
+from headcount import cli as command_line
 from headcount.cli import cli
-from tests.engines import conftest as engines
+from tests.engines import servers
 from tests.markdown import PAGES, ROOT, TEXTS, blocks_of, name_of, prose_of, slug
-
-postgres_url = engines.postgres_url  # the fixture
 
 # --- the commands and the Python in them run --------------------------------------------------
 
@@ -94,7 +94,7 @@ def example_files(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def searches_in_postgres(postgres_url, example_files):
-    engines.copied_to_postgres(
+    servers.copied_to_postgres(
         postgres_url, pq.read_table(example_files / "events.parquet"), "searches"
     )
     return postgres_url
@@ -146,9 +146,64 @@ def check_without_running(words):
     return True
 
 
+#: Every command of these is a process of its own, as for who types it.
+AS_TYPED = ("README.md", "docs/tutorial.md")
+#: What a shell makes something else of, outside of quotes.
+_SHELL = re.compile(r"[][|&;<>(){}$`*?!~#\\]")
+
+
+def needs_no_shell(text):
+    """Whether a command is headcount's own, with nothing for a shell to do, and starts no Spark.
+
+    Of a Spark there is one in a process, with settings that last.
+    """
+    bare = re.sub(r"'[^']*'", "", text)
+    bare = re.sub(r'"[^"$`\\!]*"', "", bare)
+    return text.startswith("headcount ") and not _SHELL.search(bare) and "spark" not in text
+
+
+def run_here(words):
+    """Run headcount in this process, with both streams in one file, as in a process of its own."""
+    with contextlib.ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        both = stack.enter_context(tempfile.TemporaryFile())
+        kept = [(fd, os.dup(fd)) for fd in (1, 2)]
+        try:
+            for fd, _ in kept:
+                os.dup2(both.fileno(), fd)
+            out = stack.enter_context(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+            err = stack.enter_context(os.fdopen(os.dup(2), "w", encoding="utf-8", buffering=1))
+            patch.setattr(sys, "stdin", stack.enter_context(Path(os.devnull).open()))
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            patch.setattr(sys, "argv", words)
+            patch.setattr(command_line, "_received", [])
+            patch.setattr("headcount.engines.registry._registered", {})
+            code = command_line._run()
+            out.flush()
+        finally:
+            for fd, before in kept:
+                os.dup2(before, fd)
+                os.close(before)
+        both.seek(0)
+        return code, both.read().decode()
+
+
 def run_command(page, line, folder):
-    if check_without_running(shlex.split(line.text)):
+    words = shlex.split(line.text)
+    if check_without_running(words):
         return
+    if needs_no_shell(line.text) and name_of(page) not in AS_TYPED:
+        code, output = run_here(words)
+    else:
+        code, output = run_in_shell(line, folder)
+    said = f"{name_of(page)}: {line.text}\nexit code {code}\n{output}"
+    assert code == line.exit_code, said
+    if line.output is not None:
+        assert output == line.output, said
+
+
+def run_in_shell(line, folder):
     scripts = Path(sys.executable).parent
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line.text],
@@ -160,10 +215,7 @@ def run_command(page, line, folder):
         timeout=SECONDS_AT_MOST,
         encoding="utf-8",
     )
-    said = f"{name_of(page)}: {line.text}\nexit code {done.returncode}\n{done.stdout}"
-    assert done.returncode == line.exit_code, said
-    if line.output is not None:
-        assert done.stdout == line.output, said
+    return done.returncode, done.stdout
 
 
 def run_python(page, block, names):

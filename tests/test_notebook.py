@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.conftest import needs
+from tests.engines.servers import needs
 from tests.markdown import ROOT
 
 # As if it were not installed.

@@ -166,7 +166,7 @@ def test_more_budget_and_more_users_give_more():
 def test_a_forecast_says_what_it_is(guessed, data):
     text = str(guessed)
     assert text.startswith("A forecast from a guess: 3,000 users, 5 items each on average, 200 ")
-    assert "No data was read, nothing is charged, and this is no release." in text
+    assert "No data was read, nothing was charged and nothing was released." in text
     assert guessed.table in text
     assert all(line in text for line in guessed.summary())
     assert guessed == hc.plan(budget=BUDGET, **GUESS)  # seeded
@@ -175,7 +175,7 @@ def test_a_forecast_says_what_it_is(guessed, data):
         guessed.users = 1
     told = str(hc.plan(budget=BUDGET, like=table_of(data), user="u", item=["i"], method="pcr"))
     assert "It was read without any privacy, so it must not be secret." in told
-    assert "nothing is charged" in told.lower()
+    assert "nothing was charged" in told.lower()
 
 
 def test_without_a_guess_there_are_typical_shapes(monkeypatch):

@@ -26,6 +26,7 @@ from tests.markdown import (
 
 COMMAND_LINE = ROOT / "docs/reference/command-line.md"
 PYTHON = ROOT / "docs/reference/python.md"
+OUTPUTS = ROOT / "docs/reference/outputs.md"
 SETTINGS = ROOT / "docs/reference/settings.md"
 
 # --- the command-line reference ------------------------------------------------------------
@@ -128,18 +129,18 @@ def release():
 
 
 def test_output_columns_are_documented(release):
-    rows = rows_of(sections_of(COMMAND_LINE)["Output columns"])
+    rows = rows_of(sections_of(OUTPUTS)["Output columns"])
     assert ["query", *(first_name(row) for row in rows)] == release.table.column_names
 
 
 def test_the_json_object_has_the_documented_form(release):
     from headcount.outputs import render
 
-    documented = [json.loads(b.text) for b in blocks_of(COMMAND_LINE) if b.language == "json"]
+    documented = [json.loads(b.text) for b in blocks_of(OUTPUTS) if b.language == "json"]
     real = json.loads(render(release, "json"))
     assert [shape(example) for example in documented] == [shape(real)]
     assert documented[0]["guarantee"] == real["guarantee"]
-    keys = [first_name(row) for row in rows_of(sections_of(COMMAND_LINE)["The JSON object"])]
+    keys = [first_name(row) for row in rows_of(sections_of(OUTPUTS)["The JSON object"])]
     assert keys == list(real)
 
 

@@ -26,6 +26,8 @@ DARK = {
     "#1f77b4": "#6cb4ee",
     "#ff7f0e": "#ffa14f",
     "#2ca02c": "#6fcf6f",
+    "#d62728": "#ff8080",
+    "#9467bd": "#c3a3e8",
 }
 _END_OF_STYLE = "</style>"
 

@@ -9,13 +9,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import headcount
-from experiments.peers.job import Job
+from experiments.peers.job import Job, SumsJob
 from experiments.peers.tools import CannotInstallError, Tool, python_of
 from experiments.shapes import tastes_by_size
 
@@ -92,6 +93,13 @@ class Run:
     failure: str = ""
 
 
+class Command(NamedTuple):
+    """What is run: its words, and the variables that its environment has besides."""
+
+    words: list[str]
+    variables: dict[str, str]
+
+
 class Results:
     """All runs so far, in a file, so that a run that was stopped continues."""
 
@@ -136,26 +144,47 @@ def plan(
             yield from [chosen] * (runs - len(results.of(tool, chosen)))
 
 
+def command(tool: Tool, runner: str, job: Job | SumsJob, output: Path, folder: Path) -> Command:
+    """Return what has a tool do a job, after it was installed.
+
+    Args:
+        tool: whose environment it runs in.
+        runner: which of the runners does it.
+        job: what it is asked to do.
+        output: the file that the answer is written to.
+        folder: where the environments of all tools are.
+
+    Raises:
+        CannotInstallError: it could not be installed.
+    """
+    paths = [str(ROOT), *([] if tool.requirements else [str(ROOT / "src")])]
+    module = f"experiments.peers.runners.{runner}"
+    return Command(
+        [str(python_of(tool, folder)), "-m", module, job.to_json(), str(output)],
+        {"PYTHONPATH": os.pathsep.join(paths)},
+    )
+
+
+def job_on(events: Path, budget: headcount.Budget, bound: int) -> Job:
+    """Return the job of counting users with a budget, however a tool wants to have it told."""
+    selection = float(budget.delta_selection)
+    return Job(str(events), budget.epsilon, budget.delta, budget.rho, selection, bound)
+
+
 def run(tool: Tool, bound: int | None, events: Events, environments: Path) -> Run:
     """Release the events once with a tool, and compare with the truth."""
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    try:
-        python = python_of(tool, environments)
-    except CannotInstallError as error:
-        return Run(tool.name, "", bound, 0, 0, 0.0, today, str(error))
-    budget = headcount.Budget(epsilon=EPSILON, delta=DELTA)
-    job = Job(str(events.path), EPSILON, DELTA, budget.rho, float(budget.delta_selection),
-              bound or 0)  # fmt: skip
-    paths = [str(ROOT), *([] if tool.requirements else [str(ROOT / "src")])]
+    job = job_on(events.path, headcount.Budget(epsilon=EPSILON, delta=DELTA), bound or 0)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "counts.json"
+        try:
+            asked = command(tool, tool.runner, job, output, environments)
+        except CannotInstallError as error:
+            return Run(tool.name, "", bound, 0, 0, 0.0, today, str(error))
         start = _processor_time()
         try:
             done = subprocess.run(
-                [python, "-m", f"experiments.peers.runners.{tool.runner}", job.to_json(), output],
-                cwd=folder,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-                timeout=PATIENCE,
+                asked.words, cwd=folder, env={**os.environ, **asked.variables}, timeout=PATIENCE
             )
         except subprocess.TimeoutExpired:
             return Run(tool.name, "", bound, 0, 0, PATIENCE, today, "took too long")
@@ -163,7 +192,7 @@ def run(tool: Tool, bound: int | None, events: Events, environments: Path) -> Ru
         if done.returncode or not output.exists():
             return Run(tool.name, "", bound, 0, 0, seconds, today, "ended with an error")
         made = json.loads(output.read_text(encoding="utf-8"))
-    counts = made["counts"]
+    counts = made["made"]
     near = [abs(counts[n] - events.truth[n]) <= TARGET * events.truth[n] for n in counts]
     return Run(tool.name, made["version"], bound, len(counts), sum(near), seconds, today)
 

@@ -143,7 +143,7 @@ def release(
         ledger: what the release is charged to, before anybody sees it.
         dataset: whose budget it is charged to; a name that the ledger knows.
         data_version: a name for the state that the data is in, such as a date. The same question
-            about the same version is answered with the release of before, at no cost; without a
+            about the same version is answered with the earlier release, at no cost; without a
             version every question is a new one, and is charged.
         again: whether to count and to pay once more for a question that was answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
@@ -229,7 +229,7 @@ def release_counts(
     """Release counts from a histogram of distinct users that exists already.
 
     Formal guarantee: as for `release`, **provided** that each count is of distinct users, each
-    item stands once, every item that ``minimum`` or more users have is there, and ``users``, if
+    item appears once, every item that ``minimum`` or more users have is there, and ``users``, if
     given, is the number of all users who were counted: one more user raises it by exactly 1.
 
     Args:

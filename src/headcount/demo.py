@@ -22,7 +22,7 @@ FILMS = 50_000
 
 @dataclass(frozen=True)
 class Demo:
-    """A release of made-up events, with the truth beside it.
+    """A release of made-up events, with the truth next to it.
 
     Attributes:
         release: the release.

@@ -185,7 +185,7 @@ def ask_of_histogram(
             items = list(column_names(item))
             require_items(items)
             check_columns(histogram, count, items)
-        # Whoever asks has chosen the rows and the columns, and what is no histogram is an error.
+        # Whoever asks has chosen the rows and the columns, and what is not a histogram is an error.
         with charge.while_reading(chosen_rows=True), cancel.translating():
             limit = chosen.histogram_limit
             top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
@@ -201,7 +201,7 @@ def provenance(charge: Charge, today: datetime, *public: str, private: bool) -> 
     Args:
         charge: where it is charged.
         today: when it was asked for.
-        public: what else was taken as public, beside what always is.
+        public: what else was taken as public, besides what always is.
         private: whether it has no seed; what a seed makes is a function of that seed.
     """
     date = today.date().isoformat() if private else None

@@ -1,7 +1,7 @@
 """What is asked: everything that a release depends on, as one frozen value.
 
 The Python call and the command line build a question, the pipeline answers it, the ledger writes it
-down, and it can be kept as JSON. How it is answered is no part of it: under which ledger, with how
+down, and it can be kept as JSON. How it is answered is not part of it: under which ledger, with how
 much memory.
 """
 
@@ -38,7 +38,7 @@ Method = Literal["auto", "pcr", "pcr-paper", "pcr-noise-reduction", "rationed", 
 Day: TypeAlias = str | date
 #: What ``columns=`` accepts.
 Columns = Literal["standard", "all"]
-#: What ``count=`` accepts: what is counted beside users.
+#: What ``count=`` accepts: what is counted besides users.
 Count = Literal["rows"]
 DEFAULT_METHOD = cast("Method", DEFAULT)
 
@@ -48,13 +48,13 @@ class Question:
     """How many distinct users have each item of a table of events.
 
     The parameters are those of `headcount.release`, which describes them. A question that can be
-    made is valid, as far as that can be told without reading any data.
+    made is valid, apart from what only the data can show.
 
     Raises:
         InputError: something in it has no meaning, or is outside its range.
     """
 
-    source: SourceName | TableLike = field(hash=False, repr=False)  # a password may stand in it
+    source: SourceName | TableLike = field(hash=False, repr=False)  # it may contain a password
     user: str
     budget: Budget
     item: str | Sequence[str] = ()
@@ -192,7 +192,7 @@ class Question:
 
     @property
     def further(self) -> Further:
-        """What is asked beside the counts."""
+        """What is asked besides the counts."""
         aggregates = Aggregates(
             self.count == "rows",
             tuple(self.sum),
@@ -204,7 +204,7 @@ class Question:
 
     @property
     def values(self) -> list[str] | None:
-        """The columns of numbers that are read beside the items; None if pairs are enough."""
+        """The columns of numbers that are read besides the items; None if pairs are enough."""
         asked = self.further.aggregates
         return list(asked.columns) if asked else None
 
@@ -334,7 +334,7 @@ def column_names(item: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _limits_of(bounds: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
-    """Return bounds by their columns; what is no pair of numbers is refused with the rest."""
+    """Return bounds by their columns; what is not a pair of numbers is refused with the rest."""
     if not isinstance(bounds, Mapping):
         raise SettingsError("bounds are given by column, as in bounds={'amount': (0, 1000)}")
     return {column: _as_floats(limits) for column, limits in bounds.items()}
@@ -366,7 +366,7 @@ def budget_of(
 
 
 def check_budget(budget: Budget) -> None:
-    """Refuse what is no budget."""
+    """Refuse what is not a budget."""
     if not isinstance(budget, Budget):
         raise TypeError("budget must be a headcount.Budget")
 

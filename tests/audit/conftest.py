@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from headcount.privacy.mechanisms.rationed.hidden import HiddenLosers, HiddenUsers
-from tests.engines import conftest as engines
-
-on_engine, postgres_url, spark = engines.on_engine, engines.postgres_url, engines.spark
+from tests.engines import servers
 
 
 @pytest.fixture(autouse=True)
 def _auditor():
-    engines.needs("jax_privacy.auditing")
+    servers.needs("jax_privacy.auditing")
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import functools
 
 import numpy as np
 
-from tests.engines.conftest import needs
+from tests.engines.servers import needs
 from tests.privacy.stats import ALPHA
 
 # Scores at or above this share of μ² are taken for "in". Scores are log-likelihood ratios, so 0

@@ -204,6 +204,13 @@ def test_it_is_dark_in_the_dark_and_light_on_paper(opened, large):
         assert page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
+def test_what_is_folded_away_is_on_paper(opened, large):
+    with opened(large) as (page, _):
+        assert page.is_hidden("table.settings")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.is_visible("table.settings")
+
+
 class Recording(BaseHTTPRequestHandler):
     """Serves one page at every address, and writes down what was asked for."""
 

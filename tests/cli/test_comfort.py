@@ -227,6 +227,12 @@ def test_help_ends_with_examples_that_can_be_typed(command, words):
         assert found.make_context(found.name, rest, parent=parent)
 
 
+@pytest.mark.parametrize("words", [[], ["ledger"]])
+def test_no_command_is_described_by_half_a_sentence(headcount, words):
+    listed = headcount(*words, "--help").out.partition("Commands:")[2].partition("Examples:")[0]
+    assert listed.strip() and "..." not in listed
+
+
 @pytest.mark.parametrize(
     ("typed", "offers"),
     [

@@ -39,7 +39,7 @@ def test_a_guess(headcount):
     assert 10 < low <= int(typical) <= high <= 200
     assert re.search(r"ρ = 0\.\d+, δ = 1e-06, which is \(ε = 3, δ = 1e-06\)", ran.err)
     assert "A forecast from a guess: 3,000 users, 5 items each on average, 200 items" in ran.err
-    assert "No data was read, nothing is charged, and this is no release." in ran.err
+    assert "No data was read, nothing was charged and nothing was released." in ran.err
     assert re.search(r"auto chose (pcr|rationed)", ran.err)
     again = headcount("plan", "--epsilon", "3", "--delta", "1e-6", *GUESS)
     assert again.out == ran.out
@@ -50,7 +50,7 @@ def test_a_stand_in(headcount, parquet):
     assert ran.code == 0
     assert figures(ran.out)["items that come out"] == ["3", "3"]
     assert "A forecast from a stand-in: 4,001 users" in ran.err
-    assert "read without any privacy, so it must not be secret. Nothing is charged" in ran.err
+    assert "read without any privacy, so it must not be secret. Nothing was charged" in ran.err
 
 
 def test_a_stand_in_in_a_database(headcount, tmp_path, events):
@@ -80,7 +80,7 @@ def test_without_a_guess(headcount, small_shapes, rho):
     for row in rows:
         assert (row[3] == "0") == (row[4:] == ["–", "–", "–"])
     assert "What comes out depends on the data" in ran.err
-    assert "No data was read, nothing is charged, and this is no release." in ran.err
+    assert "No data was read, nothing was charged and nothing was released." in ran.err
 
 
 def test_nothing_comes_out_of_a_tiny_budget_and_nothing_else_is_said(headcount):

@@ -12,7 +12,7 @@ import headcount
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.views.bounded import bounded_counts
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 
 # Users with one to nine items; some rows twice, some NULL.
 ROWS = [(f"u{u}", f"i{i % 23}") for u in range(200) for i in range(u, u + 1 + u % 9)]

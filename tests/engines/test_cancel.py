@@ -47,6 +47,40 @@ def test_a_query_that_is_running_is_ended():
     canceller.join()
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_signal_while_the_thread_of_a_query_starts_ends_the_query(monkeypatch, begins):
+    """It may have begun by then, and would hold the connection for as long as it takes."""
+    begun, ended, threads, interrupts = threading.Event(), threading.Event(), [], []
+
+    def endless():
+        begun.set()
+        ended.wait()
+
+    def interrupt():
+        interrupts.append("once")
+        ended.set()
+
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        threads.append(thread)
+        if begins:
+            start(thread)
+            begun.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        interruptibly(endless, interrupt, CancelToken())
+    ended.set()  # so that nothing is left of a test that fails
+    (thread,) = threads
+    if not begins:
+        start(thread)
+    thread.join()
+    assert begun.is_set() == begins
+    assert bool(interrupts) == begins
+
+
 @pytest.mark.parametrize("form", ["duckdb", "sqlite"])
 def test_an_endless_query_of_a_database_is_ended(tmp_path, form, ledger):
     token, path = CancelToken(), tmp_path / f"shop.{form}"

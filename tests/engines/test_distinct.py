@@ -15,7 +15,7 @@ from headcount.inputs import Request, open_source
 from headcount.views.bounded import bounded_counts
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import check_columns, count_distinct_users
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 
 UNIT = 2**20
 

@@ -10,7 +10,7 @@ import pytest
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.views.passes import Passes
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 
 UNIT = 1 << 20
 

@@ -13,7 +13,7 @@ import headcount
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.views.passes import Passes
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 from tests.engines.test_passes import opened
 
 EVENTS = pa.table({"who": ["u", "u", "v"], "what": ["a", "b", "a"]})

@@ -13,7 +13,7 @@ from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.protocol import GRID, RATION
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 from tests.privacy.population import PlainPopulation, by_item
 
 PAIRS = [(u, 1000 - i) for u in range(60) for i in range(1 + u % 7)]
@@ -34,10 +34,10 @@ def pairs(name):
     return pa.table({"who": users, name: items})
 
 
-def answers(name, source=None, **request):
+def answers(name, source=None, kind=EnginePopulation, **request):
     with Session() as session:
-        events = open_source(session, source or pairs(name), Request(**request))
-        population = EnginePopulation(events, "who", [name])
+        events = open_source(session, pairs(name) if source is None else source, Request(**request))
+        population = kind(events, "who", [name])
         top = population.highest_counts(3)
         # Of users with 7 items nothing counts, and of items with little weight; of one user no
         # more than 900 is lost.

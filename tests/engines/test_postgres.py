@@ -9,7 +9,7 @@ import headcount as hc
 from headcount.inputs.unit import Unit
 from headcount.results.notices import ABOUT_UNITS
 from tests.conftest import RHO
-from tests.engines.conftest import copied_to_postgres, needs
+from tests.engines.servers import copied_to_postgres, needs
 
 BUDGET = hc.Budget(rho=20.0)
 OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO]

@@ -10,7 +10,7 @@ import pytest
 
 from headcount.engines.session import Session
 from headcount.engines.spark import failures
-from tests.engines.conftest import needs
+from tests.engines.servers import needs
 
 DEADLINE = 60  # for what takes a second, on a machine that others use too
 

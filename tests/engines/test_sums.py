@@ -13,11 +13,12 @@ import headcount as hc
 from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
+from headcount.privacy.mechanisms.further.centres import ANYWHERE
 from headcount.privacy.mechanisms.further.rations import MAGNITUDES, SQUARED_NORMS
 from headcount.views import amounts
 from headcount.views.engine_view import EngineView
 from headcount.views.protocol import Quantity, Ration
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 from tests.privacy.amounts import PlainAmounts
 
 NAN, INF = math.nan, math.inf
@@ -30,9 +31,12 @@ QUANTITIES = [
     Quantity("sum", "x", (-1.0, 2.0)),
     Quantity("sum", "n"),
     Quantity("sum", "x"),
+    Quantity("sum", "x", None, 0.75),
     Quantity("sum", "x", (1.0, 5.0), 3.0),
 ]
-GRIDS = [2.0**-32, 2.0**-32, 2.0**-30, 1.0, 0.25, 2.0**-30]
+GRIDS = [2.0**-32, 2.0**-32, 2.0**-30, 1.0, 0.25, 0.25, 2.0**-30]
+# Bounds of middle values: all there are, and some that values lie on.
+SPREAD = sorted({*ANYWHERE, 0.0, 1.5, -2.5, 7.0})
 DIVISORS = np.array([64, 64, 77, 1000, 65], dtype=np.int64)
 
 
@@ -63,6 +67,7 @@ def questions(view, listed, rations=(3, 20, 45), first=0):
     divisors = np.resize(DIVISORS, len(listed))
     asked = QUANTITIES[first:]
     found = [view.magnitudes(each, MAGNITUDES) for each in asked]
+    found += [view.middles(each, SPREAD) for each in asked if each.kind == "sum"]
     view.measure(asked, GRIDS[first:], listed, divisors)
     for place in range(len(asked)):
         found.append(view.norms(place, 6, SQUARED_NORMS))
@@ -114,7 +119,7 @@ def test_one_more_user_moves_nothing_further_than_is_paid_for(others, mine, max_
     if max_rows is None:
         assert after == questions(PlainAmounts(more), LISTED, rations, first)
     each = iter(zip(before, after, strict=True))
-    for _ in QUANTITIES[first:]:
+    for _ in 2 * QUANTITIES[first:]:  # how much, and middle values
         assert_one_bin(*next(each))
     for _ in QUANTITIES[first:]:
         assert_one_bin(*next(each))
@@ -178,7 +183,7 @@ def test_every_user_of_every_engine_stays_within_the_ration(engine, max_rows, on
     }
     whole, less = (asked(each, on_engine(engine, table(each)), **choices) for each in (made, fewer))
     each = iter(zip(whole, less, strict=True))
-    for _ in QUANTITIES[4:]:
+    for _ in 2 * QUANTITIES[4:]:
         assert_one_bin(*next(each), users=USERS // 2)
     for _ in QUANTITIES[4:]:
         assert_one_bin(*next(each), users=USERS // 2)
@@ -229,7 +234,7 @@ def test_which_rows_count_does_not_depend_on_their_order(engine, on_engine):
 @pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])
 def test_no_value_is_an_error_on_any_grid(engine, grid, on_engine, monkeypatch):
     """PostgreSQL makes errors of products that are too large, or too small."""
-    monkeypatch.setattr(f"{__name__}.GRIDS", [*GRIDS[:4], grid, *GRIDS[5:]])
+    monkeypatch.setattr(f"{__name__}.GRIDS", [*GRIDS[:4], grid, grid, *GRIDS[6:]])
     made = [("u0", "i0", {"x": value, "n": 5}) for value in STRANGE]
     found = asked(made, on_engine(engine, table(made)), rations=(40,), first=4)
     assert found == questions(PlainAmounts(made), LISTED, (40,), 4)
@@ -241,8 +246,8 @@ def test_a_sum_that_leaves_64_bits_is_cut_and_no_error(engine, on_engine, monkey
     made = [("u0", "i0", {"x": 1e300, "n": 1})] * 5 + [("u1", "i1", {"x": -1e300, "n": 1})] * 5
     found = asked(made, on_engine(engine, table(made)), rations=(45,), first=4)
     cut = asked(made[4:6], on_engine(engine, table(made[4:6])), rations=(45,), first=4)
-    # How much users may have, in bins that are wide enough; norms and sums without bounds.
-    assert found[:4] == cut[:4]
+    # How much users may have, in bins that are wide enough; middles; norms and sums without bounds.
+    assert found[: 3 + 3 + 2 * 2] == cut[: 3 + 3 + 2 * 2]
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "sqlite", "postgres", "spark"])
@@ -255,6 +260,7 @@ def test_a_release_has_rows_sums_and_means_on_every_engine(engine, on_engine):
             "what": np.array(["tea", "milk", "rice"])[np.arange(users.size) % 3],
             "x": rng.lognormal(0, 1, users.size),
             "n": rng.integers(1, 6, users.size),
+            "year": rng.integers(2000, 2020, users.size),
         }
     )
     release = hc.release(
@@ -264,10 +270,11 @@ def test_a_release_has_rows_sums_and_means_on_every_engine(engine, on_engine):
         rho=50,
         count="rows",
         sum=["x", "n"],
-        mean="n",
+        mean=["n", "year"],
         bounds={"n": (1, 5)},
     )
-    truth = made.group_by("what").aggregate([("x", "sum"), ("n", "sum"), ("n", "mean")]).to_pylist()
+    asked = [("x", "sum"), ("n", "sum"), ("n", "mean"), ("year", "mean")]
+    truth = made.group_by("what").aggregate(asked).to_pylist()
     found = {row["what"]: row for row in release.table.to_pylist()}
     assert len(found) == 3
     for row in truth:
@@ -277,11 +284,13 @@ def test_a_release_has_rows_sums_and_means_on_every_engine(engine, on_engine):
             "sum_x": row["x_sum"],
             "sum_n": row["n_sum"],
             "mean_n": row["n_mean"],
+            "mean_year": row["year_mean"],
         }
         for name, true in expected.items():
             # 8 standard errors: less than 1e-14.
             assert abs(mine[name] - true) < 8 * mine[f"{name}_std_error"] + 0.51
             assert mine[f"{name}_std_error"] < 0.05 * true
+        assert mine["mean_year_std_error"] < 0.5
 
 
 @pytest.mark.parametrize(

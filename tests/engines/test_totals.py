@@ -14,7 +14,7 @@ from headcount.inputs import Request, open_source
 from headcount.inputs.periods import Periods, in_periods
 from headcount.privacy.randomness import OsEntropy
 from headcount.views.engine_view import EngineView
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 
 # Some have listed items only, some others only, some both; rows twice, NULLs, and nobody's items.
 ROWS = [(f"u{u}", f"i{(u + i) % 9}") for u in range(40) for i in range(1 + u % 3)]

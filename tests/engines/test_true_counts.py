@@ -13,7 +13,7 @@ from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import count_distinct_users
-from tests.engines.conftest import ENGINES
+from tests.engines.servers import ENGINES
 
 # Some rows stand twice or three times, and some have no user, no item, or neither.
 PAIRS = [(f"u{user}", f"i{item}") for item in range(12) for user in range(5 + item * item // 3)]

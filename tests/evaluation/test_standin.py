@@ -106,7 +106,7 @@ def test_a_sample_has_whole_users_and_items_by_falling_count():
         ((5, "2", 3), "must be a number"),
         ((5, True, 3), "must be a number"),
         ((5, 10**400, 3), "from 1 to 10,000"),
-        ((5, 4, 3), "nobody can have 4 different items of 3"),
+        ((5, 4, 3), "nobody can have 4 different items out of 3"),
         ((5, 2, 11), "5 users with 2 items each cannot have 11 different ones"),
     ],
 )

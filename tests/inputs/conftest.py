@@ -5,10 +5,8 @@ import functools
 import pytest
 
 from headcount.engines import Session, reader
-from tests.engines import conftest as engines
+from tests.engines import servers
 from tests.inputs.units import SERVER, databases
-
-postgres_url = engines.postgres_url  # the fixture
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +17,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(postgres_url):
     """Return the URL of a server with the tables in its search path."""
-    with engines.needs("psycopg").connect(postgres_url, autocommit=True) as connection:
+    with servers.needs("psycopg").connect(postgres_url, autocommit=True) as connection:
         connection.execute(SERVER)
     options = "options=-csearch_path%3Dunits%20-crole%3Dunits_reader"  # who owns tables sees all
     return f"{postgres_url}{'&' if '?' in postgres_url else '?'}{options}"

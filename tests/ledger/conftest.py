@@ -11,9 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
-from tests.engines import conftest as engines
-
-postgres_url = engines.postgres_url  # the fixture
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 COUNTS = {"bread": 4000, "milk": 1500}

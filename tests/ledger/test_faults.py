@@ -266,7 +266,7 @@ def test_what_is_no_ledger(tmp_path, content):
     else:
         path.write_bytes(content)
     before = path.read_bytes()
-    with pytest.raises(hc.LedgerError, match="no ledger"):
+    with pytest.raises(hc.LedgerError, match="not a ledger"):
         release(hc.Ledger(path))
     assert path.read_bytes() == before
 

@@ -83,7 +83,8 @@ def test_a_connection_lost_while_settling_releases_nothing(postgres_url):
 def test_a_server_that_is_frozen_is_hung_up_on(postgres_url):
     import psycopg
 
-    ledger = hc.Ledger(schema_of(postgres_url), patience=0.05)
+    where = schema_of(postgres_url)
+    ledger = hc.Ledger(where)  # with patience for a server that is only slow
     ledger.init("shop", budget=hc.Budget(rho=1, delta=1e-5))
     reservation = ledger.reserve("shop", hc.Budget(rho=0.1, delta=1e-6), {})
     made = made_of(1)
@@ -104,7 +105,7 @@ def test_a_server_that_is_frozen_is_hung_up_on(postgres_url):
         patched.setattr("headcount.ledger.ledger.to_bytes", lambda made: freeze())
         try:
             with pytest.raises(hc.LedgerUnavailableError):
-                ledger.settle(reservation, made, None)
+                hc.Ledger(where, patience=0.05).settle(reservation, made, None)
         finally:
             for pid in frozen:
                 os.kill(pid, signal.SIGCONT)

@@ -6,6 +6,7 @@ import sys
 from html.parser import HTMLParser
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -81,15 +82,15 @@ def test_a_plot_has_a_bar_for_each_of_the_highest(tmp_path):
     assert [bar.get_width() for bar in axes.patches] == [107 - n for n in range(7)]
     assert "the 7 highest of 8 counts" in axes.get_title()
     axes.figure.savefig(tmp_path / "plot.svg")  # formulas are looked for only now
-    mpl.pyplot.close(axes.figure)
+    plt.close(axes.figure)
 
 
 def test_a_plot_on_given_axes_and_of_nothing():
-    figure, axes = mpl.pyplot.subplots()
+    figure, axes = plt.subplots()
     empty = release_of({"item": pa.array([], pa.string())}, private=False)
     assert empty.plot(ax=axes) is axes
     assert axes.get_title().startswith("NOT PRIVATE")
-    mpl.pyplot.close(figure)
+    plt.close(figure)
 
 
 @pytest.mark.parametrize("top", [0, -1, 1.5, True, "3"])
@@ -106,7 +107,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 
 def test_a_release_writes_itself_with_its_guarantee(tmp_path):
     release = release_of({"item": ["a", "b"]})
-    for name in ("c.parquet", "c.json", "c.csv"):
+    for name in ("c.parquet", "c.json", "c.csv", "c.html"):
         release.write(str(tmp_path / name))
         with pytest.raises(hc.OutputError, match="force=True"):
             release.write(tmp_path / name)
@@ -115,6 +116,8 @@ def test_a_release_writes_itself_with_its_guarantee(tmp_path):
     assert json.loads(carried) == release.guarantee.to_dict()
     assert json.loads((tmp_path / "c.json").read_text())["guarantee"]["rho"] == 1
     assert (tmp_path / "c.csv").read_text().startswith('"item","count"')
+    page = (tmp_path / "c.html").read_text()
+    assert page.startswith("<!doctype html>") and str(release.guarantee.unit) in page
 
 
 @pytest.mark.parametrize("name", ["c", "c.xlsx", "missing/c.csv"])

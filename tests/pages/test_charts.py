@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headcount.pages import Document
 from headcount.pages.charts import BARS, POINTS, bars_of, curve_of, over_time, shares_of
 from headcount.pages.scales import steps_around
-from tests.pages.made import films, release_with, weekly
+from tests.pages.made import films, measure, page_of, release_with, weekly
 
 
 def document(counts, errors=10.0):
@@ -34,6 +34,17 @@ def test_bars_are_as_long_as_their_numbers():
     assert chart.rows[0].low == pytest.approx(100 * (2000 - whole) / whole, abs=0.01)
     assert chart.rows[0].high == 100
     assert (chart.rows[0].value, chart.rows[0].interval) == ("1,000", "804 to 1,196")
+
+
+def test_means_are_those_of_the_highest_counts_not_the_luckiest():
+    number = BARS + 5
+    rising = measure("mean_rating", list(range(number)), [0.5] * number)
+    names = pa.table({"x": [f"i{n}" for n in range(number)]})
+    release = release_with(names, np.arange(number, 0, -1) * 100.0, more=[rising])
+    made = Document.of_release(release)
+    counts, means = (bars_of(made, one) for one in made.measures())
+    assert [row.label for row in means.rows] == [row.label for row in counts.rows]
+    assert f"Of the {BARS} items with the highest counts" in page_of(release)
 
 
 def test_a_picture_shows_as_many_bars_as_can_be_read():

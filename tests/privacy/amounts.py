@@ -35,6 +35,13 @@ class PlainAmounts:
             largest[user] = max(largest[user], min(len(each), MOST_ROWS) * max(each))
         return [sum(each >= bound for each in largest.values()) for bound in at_least]
 
+    def middles(self, quantity, at_least):
+        values = defaultdict(list)
+        for user, _, row in self.rows:
+            values[user] += [self._placed(quantity, value) for value in self._values(quantity, row)]
+        middles = [sorted(each)[(len(each) - 1) // 2] for each in values.values() if each]
+        return [sum(middle >= bound for middle in middles) for bound in at_least]
+
     def _placed(self, quantity, value):
         if quantity.bounds is not None:
             value = min(max(value, quantity.bounds[0]), quantity.bounds[1])

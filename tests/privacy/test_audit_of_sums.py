@@ -13,6 +13,7 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates
+from headcount.privacy.mechanisms.further.centres import CLOSER_LOOKS, PARTS
 from headcount.privacy.mechanisms.further.sums import Sums
 from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.amounts import PlainAmounts
@@ -24,6 +25,8 @@ ITEMS = ["a", "b"]
 COUNTS = Measure(COUNT, *[np.array([41.0, 40.0])] * 4)
 # So many that a ration is chosen which fits them.
 OTHERS = [(n, item, {"v": value}) for n in range(40) for item, value in (("a", 3.0), ("b", -2.0))]
+# So many that it is seen where their values are.
+CENTRED = [(n, item, {"v": 100.0}) for n in range(160) for item in ITEMS]
 USERS = {
     "ordinary": [("z", "a", {"v": 2.0}), ("z", "b", {"v": 2.0})],
     "huge": [("z", "a", {"v": 1e30}), ("z", "b", {"v": -1e30})],
@@ -31,6 +34,7 @@ USERS = {
 ASKED = {
     "any values": Aggregates(sums=("v",)),
     "bounded": Aggregates(sums=("v",), bounds={"v": (-4.0, 4.0)}),
+    "mean": Aggregates(means=("v",)),
 }
 
 
@@ -65,19 +69,23 @@ class Remembered(PlainAmounts):
     def magnitudes(self, quantity, at_least):
         return self._once(quantity, lambda: super(Remembered, self).magnitudes(quantity, at_least))
 
+    def middles(self, quantity, at_least):
+        ask = super().middles
+        return self._once((quantity, tuple(at_least)), lambda: ask(quantity, at_least))
+
     def measure(self, quantities, grids, released, divisors):
-        self.key = tuple(grids)
+        self.key = (*quantities, *grids)
         ask = super().measure
         self._once(self.key, lambda: (ask(quantities, grids, released, divisors), self.found))
         _, self.found = self.known[self.key]
 
     def norms(self, place, shift, at_least):
         ask = super().norms
-        return self._once((self.key, shift), lambda: ask(place, shift, at_least))
+        return self._once((self.key, place, shift), lambda: ask(place, shift, at_least))
 
     def scaled_sums(self, place, ration):
         ask = super().scaled_sums
-        return self._once((self.key, ration), lambda: ask(place, ration))
+        return self._once((self.key, place, ration), lambda: ask(place, ration))
 
 
 def run(amounts, asked, noise, answers=()):
@@ -114,12 +122,23 @@ def told_apart(few, many, asked, noise, times=1):
     return max(epsilon_at_least(one, -two, BUDGET.delta), epsilon_at_least(two, -one, BUDGET.delta))
 
 
-@pytest.mark.parametrize(("user", "asked"), [("huge", "any values"), ("ordinary", "bounded")])
-def test_no_user_is_told_apart_better_than_is_claimed(user, asked):
-    few, many = OTHERS, [*OTHERS, *USERS[user]]
+@pytest.mark.parametrize(
+    ("others", "user", "asked"),
+    [(OTHERS, "huge", "any values"), (OTHERS, "ordinary", "bounded"), (CENTRED, "huge", "mean")],
+    ids=["any values", "bounded", "mean"],
+)
+def test_no_user_is_told_apart_better_than_is_claimed(others, user, asked):
+    few, many = others, [*others, *USERS[user]]
     assert told_apart(few, many, ASKED[asked], SeededEntropy) <= BUDGET.epsilon
 
 
-def test_half_the_noise_is_noticed():  # or the audit could notice nothing
-    few, many = OTHERS, [*OTHERS, *USERS["huge"]]
-    assert told_apart(few, many, ASKED["any values"], HalfTheNoise, times=4) > BUDGET.epsilon
+@pytest.mark.parametrize(("others", "asked"), [(OTHERS, "any values"), (CENTRED, "mean")])
+def test_half_the_noise_is_noticed(others, asked):  # or the audit could notice nothing
+    few, many = others, [*others, *USERS["huge"]]
+    assert told_apart(few, many, ASKED[asked], HalfTheNoise, times=4) > BUDGET.epsilon
+
+
+def test_the_audit_of_means_is_of_values_with_a_centre():
+    """That everybody is in one bin is seen in nearly all runs; the last histogram is of that."""
+    made = run(Remembered(CENTRED), ASKED["mean"], SeededEntropy(1))
+    assert sum(len(values) == 2 + PARTS for values, _, _ in made) == CLOSER_LOOKS

@@ -10,14 +10,22 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.conditioning import conditioned_total
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.auto import choice as choosing
-from headcount.privacy.mechanisms.auto.choice import release_automatically
+from headcount.privacy.mechanisms.auto.choice import Promises, release_automatically
+from headcount.privacy.mechanisms.auto.tuning import TUNING
 from headcount.privacy.mechanisms.pcr.settings import settings_for
 from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
+from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.population import PlainPopulation
 
 BUDGET = Budget(rho=1.0)
+
+
+def certainly(rationed, vetted):
+    """What both mechanisms promise, with nobody hidden."""
+    return Promises(np.ones(1), np.array([float(rationed)]), vetted)
 
 
 def pairs(items_per_user):
@@ -36,8 +44,8 @@ def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypat
         filters.append(PrivacyFilter(total))
         return filters[-1]
 
-    promised = 10**9 if mechanism is RationedCounts else -1
-    monkeypatch.setattr(choosing, "rationed_items", lambda *given: promised)
+    promised = 10**9 if mechanism is RationedCounts else 0
+    monkeypatch.setattr(choosing, "promises", lambda *given: certainly(promised, 10))
     monkeypatch.setattr(choosing, "PrivacyFilter", one_filter)
     data = list(pairs(2))
     top = sorted(Counter(item for _, item in set(data)).values(), reverse=True)
@@ -54,6 +62,52 @@ def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypat
         assert run.spent == privacy_filter.spent
     else:  # whose promise is about the whole
         assert run.spent == Cost(Fraction(BUDGET.rho), BUDGET.delta_selection)
+
+
+@pytest.mark.parametrize("mechanism", [VettedCounts, RationedCounts])
+@pytest.mark.parametrize(
+    ("unsure", "looks"), [(0, 1), (TUNING.closer[0] / 2, 1), (1, 1 + len(TUNING.closer))]
+)
+def test_a_closer_look_is_bought_where_it_is_worth_more_than_it_costs(
+    unsure, looks, mechanism, monkeypatch
+):
+    """From the same filter, and each as a step of its own."""
+    data, settings, filters, asked = list(pairs(2)), settings_for("pcr"), [], []
+
+    def one_filter(total):
+        filters.append(PrivacyFilter(total))
+        return filters[-1]
+
+    def paid_sizes(self, rho, sizes=PaidQueries.sizes):
+        before = self.filter.spent.rho
+        answer = sizes(self, rho)
+        asked.append((self.filter.spent.rho - before) / conditioned_total(BUDGET).rho)
+        return answer
+
+    # Either way, with a chance of a half, by a factor that makes the other choice gain this much.
+    factor = float(np.exp(2 * float(unsure)))
+    better = 1e6 if mechanism is RationedCounts else 0.0
+    promised = np.array([factor * 10 - 1 if not better else 10 / factor - 1, better])
+    ambiguous = Promises(np.array([0.5, 0.5]), promised, 9.0)
+    assert ambiguous.worth_knowing == pytest.approx(float(unsure))
+    monkeypatch.setattr(choosing, "promises", lambda *given: ambiguous)
+    monkeypatch.setattr(choosing, "PrivacyFilter", one_filter)
+    monkeypatch.setattr(PaidQueries, "sizes", paid_sizes)
+    for name in ("vetted_release", "rationed_release"):
+        monkeypatch.setattr(choosing, name, lambda *given, name=name, **more: name)
+    top = sorted(Counter(item for _, item in set(data)).values(), reverse=True)
+    chosen = release_automatically(top, PlainPopulation(data), settings, BUDGET, SeededEntropy(1))
+    assert chosen == ("rationed_release" if mechanism is RationedCounts else "vetted_release")
+    assert len(filters) == 1
+    shares = [TUNING.sizes, *TUNING.closer][:looks]
+    assert [float(share) for share in asked] == pytest.approx([float(s) for s in shares], rel=1e-3)
+
+
+def test_two_histograms_say_more_than_one():
+    some, more = Sizes([100] * 40, 30.0), Sizes([60] * 40, 10.0)
+    both = some.combined(more)
+    assert both.noisy == pytest.approx(64.0)  # nine times the weight of the other
+    assert both.sigma == pytest.approx(90**0.5)
 
 
 @pytest.mark.parametrize(("counts", "users"), [(10**6, 10**6), (10, 3), (10**6, 30)])

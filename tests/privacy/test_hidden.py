@@ -7,14 +7,19 @@ from both.
 
 import numpy as np
 import pytest
-from experiments.shapes import few_heavy_users, few_uneven_users
+from experiments.shapes import few_heavy_users, few_uneven_users, one_item_each
 
+from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.evaluation.methods import Target
 from headcount.evaluation.release import ReleaseMethod
 from headcount.evaluation.trials import run_trial
+from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.rationed.hidden import HiddenLosers, HiddenUsers
 from headcount.privacy.mechanisms.rationed.losses import FINE, ONE, Losers
+from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.privacy.randomness import SeededEntropy
 from headcount.views.protocol import GRID
 
 BINS = len(Losers.BOUNDS)
@@ -117,3 +122,50 @@ def test_intervals_hold_with_a_few_heavy_users(made, rho):
     # Of a group that noise hides altogether no run can know.
     assert sum(run.covered > 0.85 * run.released for run in runs) >= 5
     assert sum(run.within > 0.85 * run.released for run in runs) >= 5
+
+
+class Asked(DatasetPopulation):
+    """A population that remembers the costs it was asked about."""
+
+    def __init__(self, dataset):
+        super().__init__(dataset)
+        self.costs = {"losers": [], "lost": [], "clipped_sums": []}
+
+    def losers(self, costs, *more):
+        self.costs["losers"].append(costs)
+        return super().losers(costs, *more)
+
+    def lost(self, costs, *more):
+        self.costs["lost"].append(costs)
+        return super().lost(costs, *more)
+
+    def clipped_sums(self, costs):
+        self.costs["clipped_sums"].append(costs)
+        return super().clipped_sums(costs)
+
+
+def asked_of(dataset, seed):
+    population = Asked(dataset)
+    rationed_release(population, 0.1, Budget(rho=1.0), SeededEntropy(seed))
+    return population.costs
+
+
+def test_users_are_asked_again_where_some_may_be_hidden_and_only_there():
+    dataset = few_heavy_users(10)
+    numbers = [len(asked_of(dataset, seed)["losers"]) for seed in range(6)]
+    assert TUNING.questions < max(numbers) <= TUNING.questions + TUNING.more_questions
+    assert min(numbers) >= TUNING.questions
+    nobody = one_item_each(20_000, 30)
+    assert all(len(asked_of(nobody, seed)["losers"]) == TUNING.questions for seed in range(3))
+
+
+def test_the_counts_lose_what_was_asked_about_however_much_was_asked():
+    """Costs are the same parts of a ration, of whatever is left."""
+    dataset, compared = few_heavy_users(10), 0
+    for seed in range(6):
+        costs = asked_of(dataset, seed)
+        last, final = costs["lost"][-1], costs["clipped_sums"][-1]
+        if len(costs["losers"]) > TUNING.questions and (last > 0).sum() == (final > 0).sum():
+            assert np.abs(final - last).max() <= 1e-9 * last.max()
+            compared += 1
+    assert compared

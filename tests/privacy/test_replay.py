@@ -196,13 +196,23 @@ def test_a_second_round_follows_from_what_was_released(stage):
 
 @pytest.mark.parametrize("chosen", ["rationed", "pcr"])
 @pytest.mark.parametrize("other", [FEW, MORE], ids=["few", "more"])
+@pytest.mark.parametrize("closer", [False, True], ids=["", "closer"])
 def test_the_choice_follows_from_what_was_released_however_close_it_is(
-    other, chosen, stage, monkeypatch
+    closer, other, chosen, stage, monkeypatch
 ):
-    """What a rationed release promises is put next to what it must exceed."""
+    """What a rationed release promises is put next to what it must exceed.
+
+    And what it is worth to know who is hidden next to the price of a closer look.
+    """
     method = CASES["auto"].made()
     near = 1 + (-1e-9 if chosen == "pcr" else 1e-9)
-    monkeypatch.setattr(choice, "rationed_items", lambda look, *given: near * max(look.promised, 1))
+    apart = float(np.exp(2 * float(choice.TUNING.closer[0]) * (1 + 1e-6))) if closer else 1.0
+
+    def promises(look, *given):
+        either = near * (1 + look.promised) * np.array([apart, 1 / apart]) - 1
+        return choice.Promises(np.array([0.5, 0.5]), either, look.promised)
+
+    monkeypatch.setattr(choice, "promises", promises)
     tape, made = stage.record(method, MANY)
     assert made.settings["chosen"] == chosen
     assert published(played(stage, tape, method, other)) == published(made)

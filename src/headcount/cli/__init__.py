@@ -43,7 +43,7 @@ class _Commands(click.Group):
         return list(self.NAMES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # What click offers instead of a name that is none is one of `commands`.
+        # For a name that does not exist, click suggests one of `commands`.
         for name in [cmd_name] if cmd_name in self.NAMES else self.NAMES:
             if name not in self.commands:
                 self.add_command(getattr(import_module(f"headcount.cli.{name}"), name))

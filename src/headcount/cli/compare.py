@@ -1,4 +1,4 @@
-"""headcount compare: methods side by side on data of one's own, as unsafe diagnostics."""
+"""headcount compare: methods side by side on data that you own, as unsafe diagnostics."""
 
 import os
 from contextlib import nullcontext

@@ -16,7 +16,7 @@ SHOWN = 10
 def demo(
     rho: float | None, epsilon: float | None, delta: float, quiet: bool, verbose: bool
 ) -> None:
-    """Release counts of made-up events and compare them with the truth."""
+    """Release counts of made-up events, next to the true counts."""
     from headcount.demo import run_demo
     from headcount.outputs.table import aligned
 

@@ -113,7 +113,10 @@ def init(
     delta: float,
     actor: str | None,
 ) -> None:
-    """Give a dataset a total budget, and create the ledger if there is none."""
+    """Give a dataset a total budget.
+
+    Creates the ledger if there is none.
+    """
     ledger = _open(where, actor)
     budget = budget_from(rho, epsilon, delta)
     ledger.init(*datasets, budget=budget, group=group, user=user, protect=protect)
@@ -141,7 +144,7 @@ def show(where: str, form: str, page: Path | None, force: bool) -> None:
     if form == "json":
         _write_json([account.to_dict() for account in found])
         return
-    header = ["budget", "", "ρ", "δ", "ε", "at δ", "of what is scarcer"]
+    header = ["budget", "", "ρ", "δ", "ε", "at δ", "share of the scarcer"]
     rows = [row for account in found for row in account.rows()]
     _write_table(header, rows, [False, False, True, True, True, True, False])
     _say("ρ and δ add up. ε does not: it is what the ρ of its row amounts to at the total's δ.")
@@ -174,7 +177,7 @@ def log(where: str, dataset: str | None, form: str) -> None:
         [str(e.number), e.time, e.actor, e.dataset, str(e.kind), in_words(e, books)]
         for e in entries
     ]
-    header = ["entry", "time", "actor", "dataset", "kind", ""]
+    header = ["entry", "time", "actor", "dataset", "kind", "what"]
     _write_table(header, rows, [True, *[False] * 5])
 
 
@@ -186,7 +189,10 @@ def log(where: str, dataset: str | None, form: str) -> None:
     help="A hash that this command printed earlier; it must still be in the ledger.",
 )
 def verify(where: str, head: str | None) -> None:
-    """Check that no entry was edited, removed or reordered, and print the last one's hash."""
+    """Check that no entry was edited, removed or reordered.
+
+    Prints the hash of the last entry.
+    """
     checked = _open(where).verify(head)
     write_stdout(f"{checked.head}\n".encode())
     _say(
@@ -268,7 +274,10 @@ def cap(
 @_reason
 @_actor
 def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -> None:
-    """Put a dataset into a group, whose budget pays for its past and future releases."""
+    """Put a dataset into a group of datasets that share one budget.
+
+    The group's budget pays for its past and future releases.
+    """
     ledger = _open(where, actor)
     ledger.join(dataset, group, reason=reason)
     _say(f"{dataset!r} is in the group {group!r}.")
@@ -284,9 +293,10 @@ def join(where: str, dataset: str, group: str, reason: str, actor: str | None) -
 @_reason
 @_actor
 def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
-    """Return the reservation of ENTRY, if you know that its run released nothing.
+    """Return the reservation of a run that released nothing.
 
-    If that run is still alive, it ends without releasing anything.
+    ENTRY is the number of the reservation. Return it only if you know that its run released
+    nothing. If the run is still alive, it ends without releasing anything.
     """
     _open(where, actor).give_back(entry, reason=reason)
     _say(

@@ -38,7 +38,7 @@ def layout_options(source: str) -> Callable[[_Command], _Command]:
                      help="The character between the fields of a CSV file, such as ';', or the "
                           "word tab [default: a comma; a tab in TSV]."),
         click.option("--input-format", type=click.Choice(get_args(InputFormat)),
-                     help=f"The format of {source}, if it is stdin or if its name does not tell."),
+                     help=f"The format of {source}, for stdin, or if its name does not show it."),
     )  # fmt: skip
 
     def add(command: _Command) -> _Command:
@@ -54,7 +54,7 @@ def source_options(command: _Command, *, item_required: bool = True) -> _Command
     for option in (
         layout_options("SOURCE"),
         click.option("--sql", metavar="SELECT",
-                     help="One SELECT, instead of a table; in it, files are the table events."),
+                     help="One SELECT instead of a table; files are the table events in it."),
         click.option("-t", "--table", metavar="NAME", help="A table of a database or catalog."),
         click.option("-i", "--item", "items", required=item_required, multiple=True,
                      metavar="COLUMN",
@@ -148,7 +148,7 @@ def row_options(command: _Command) -> _Command:
 
 
 def further_options(command: _Command) -> _Command:
-    """Add what is asked beside the counts: --total, --other, rows, sums and means."""
+    """Add what is asked besides the counts: --total, --other, rows, sums and means."""
     for option in (
         click.option("--max-rows-per-user-item", type=Whole(), metavar="M",
                      help="Count at most M rows of each user for each item, in --count rows, "

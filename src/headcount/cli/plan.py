@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NO_GUESS = (
     "What comes out depends on the data. These are forecasts for made-up data of three shapes; for "
     "yours, guess its shape (--users, --items-per-user and --items) or name data like it that is "
-    "not secret (--like). No data was read, nothing is charged, and this is no release."
+    "not secret (--like). No data was read, nothing was charged and nothing was released."
 )
 
 
@@ -75,10 +75,10 @@ def plan(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Forecast what a budget will give, from a guess of what the data is like.
+    """Forecast what a budget will give.
 
-    Reads no data except what --like names, and charges nothing. Without a guess it shows forecasts
-    for a few typical shapes of data.
+    The forecast comes from a guess of what the data is like. It reads no data except what --like
+    names, and charges nothing. Without a guess it shows forecasts for a few typical shapes of data.
     """
     from headcount.planning import compared, plan, typical_forecasts
     from headcount.privacy.accounting.rounding import shown_above

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -33,14 +33,9 @@ from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
 
-if TYPE_CHECKING:
-    from headcount.engines.layout import InputFormat
-    from headcount.inputs.periods import Period, Protect
-    from headcount.question import Columns, Count, Method
-
 _ALL_ROWS = (
     "The table shows the highest counts. --limit 0 shows all, and --output FILE writes them to a "
-    "file. Decide before you ask: to ask again is another release, and costs again."
+    "file. Decide before you ask: asking again is another release, and costs again."
 )
 _ALL_ROWS_IN_LEDGER = (
     "The table shows the highest counts. The ledger keeps all of them: `headcount ledger fetch` "
@@ -105,50 +100,25 @@ def release(
     source: str,
     user: str,
     items: tuple[str, ...],
-    table: str | None,
-    sql: str | None,
-    input_format: "InputFormat | None",
-    delimiter: str | None,
-    where: str | None,
-    items_from: str | None,
-    per: tuple[str, ...],
     rho: float | None,
     epsilon: float | None,
     delta: float,
-    method: "Method",
-    relative_error: float | None,
-    candidates: int | None,
-    max_items_per_user: int | None,
-    min_users: int | None,
-    top: int | None,
-    by: "tuple[Period, str] | None",
-    timezone: str | None,
-    between: tuple[str, str] | None,
-    protect: "Protect",
-    total: bool,
-    other: bool,
-    count: "Count | None",
-    sum: tuple[str, ...],  # noqa: A002 (as the option is called)
-    mean: tuple[str, ...],
     bounds: tuple[tuple[str, float, float], ...],
-    max_rows_per_user_item: int | None,
-    engine: str | None,
     spark_conf: tuple[str, ...],
     form: str | None,
     output: Path | None,
     limit: int | None,
     report: Path | None,
     force: bool,
-    columns: "Columns",
     memory: str,
     ledger: str | None,
     dataset: str | None,
     actor: str | None,
-    data_version: str | None,
     again: bool,
     unsafe_seed: int | None,
     quiet: bool,
     verbose: bool,
+    **asked: Any,  # noqa: ANN401 (every other option is a field of the question, which checks it)
 ) -> None:
     """Release how many distinct users have each item of SOURCE.
 
@@ -166,34 +136,9 @@ def release(
         user=user,
         item=items,
         budget=budget_from(rho, epsilon, delta),
-        table=table,
-        sql=sql,
-        input_format=input_format,
-        delimiter=delimiter,
-        where=where,
-        items_from=items_from,
-        per=per,
-        engine=engine,
-        spark_conf=_settings(spark_conf),
-        method=method,
-        relative_error=relative_error,
-        candidates=candidates,
-        max_items_per_user=max_items_per_user,
-        min_users=min_users,
-        top=top,
-        by=by,
-        timezone=timezone,
-        between=between,
-        protect=protect,
-        total=total,
-        other=other,
-        count=count,
-        sum=sum,
-        mean=mean,
         bounds=_bounds(bounds),
-        max_rows_per_user_item=max_rows_per_user_item,
-        columns=columns,
-        data_version=data_version,
+        spark_conf=_settings(spark_conf),
+        **asked,
     )
     form = agreed_format(form, output)
     shown = rows_shown(limit, form)
@@ -227,9 +172,9 @@ def release(
                 write_stdout(render(result, "json"))
                 raise
         if page is not None:
-            asked = {"source": source, "user": user, "table": table, "sql": sql}
+            named = {"source": source, "user": user, "table": question.table, "sql": question.sql}
             try:
-                page.commit(page_of(result, charged, asked, datetime.now(UTC)))
+                page.commit(page_of(result, charged, named, datetime.now(UTC)))
             except BaseException:
                 say(
                     "headcount: the page was not written. The release itself is safe; "
@@ -255,7 +200,7 @@ def _bounds(given: tuple[tuple[str, float, float], ...]) -> dict[str, tuple[floa
 
 
 def _typed(name: str) -> bool:
-    """Whether an option stands on the command line, and not only in the environment."""
+    """Whether an option was given on the command line, and not only in the environment."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
 

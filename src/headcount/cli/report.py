@@ -58,7 +58,7 @@ def report(
 
 
 def page_path(path: Path, other: Path | None = None) -> Path:
-    """Return the path of a page; refuse one that is no page, or that something else is to get."""
+    """Return the path of a page; refuse one that is not a page, or that is taken."""
     if path.suffix.lower() not in _ENDINGS:
         raise OutputError(f"a page ends in .html; {str(path)!r} does not")
     if other is not None and path == other:

@@ -1,4 +1,4 @@
-"""How much is said: -q says nothing but cautions and errors, -v says each step and the settings."""
+"""How much is said: -q says only cautions and errors, -v says each step and the settings."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,8 +21,8 @@ def talk_options(command: _Command) -> _Command:
     """Add -q and -v, as quiet and verbose."""
     for option in (
         click.option("-v", "--verbose", is_flag=True,
-                     help="Say what is being done, step by step, and with which settings."),
-        click.option("-q", "--quiet", is_flag=True, help="Say nothing but cautions and errors."),
+                     help="Print what is being done, step by step, and with which settings."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only cautions and errors."),
     ):  # fmt: skip
         command = option(command)
     return command

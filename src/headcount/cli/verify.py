@@ -14,7 +14,7 @@ from headcount.cli.stderr import say
               envvar="HEADCOUNT_LEDGER", show_envvar=True,
               help="The ledger: a SQLite file or a postgres:// URL.")  # fmt: skip
 def verify(file: Path, where: str) -> None:
-    """Check that FILE is an unchanged release that was charged to a ledger.
+    """Check that FILE is unchanged and was charged to a ledger.
 
     FILE is a .parquet or .json file that headcount wrote.
     """

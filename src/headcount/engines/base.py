@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.codes import CodedRows
+from headcount.engines.groups import GroupedRows
 from headcount.engines.guard import ANY_FORM, running
 from headcount.engines.session import Session
 from headcount.errors import SourceError
@@ -34,6 +35,8 @@ class Engine:
     has_nan = True
     #: Whether `coded_rows` can be had, which makes several passes fast.
     codes_rows = False
+    #: Whether `group_users` can be had, which makes several passes fast too.
+    groups_users = False
 
     def __init__(
         self,
@@ -191,7 +194,7 @@ class Engine:
     def stable_hash(self, left: Expression, right: Expression) -> Expression:
         """Return a fixed pseudo-random value for each pair of values; it can be ordered by.
 
-        Two pairs may have the same. It is no secret, and the same in every run on a version of the
+        Two pairs may have the same. It is not secret, and the same in every run on a version of the
         engine.
         """
         raise self._one_pass_only("items cannot be put into a pseudo-random order")
@@ -238,6 +241,16 @@ class Engine:
 
         Formal guarantee: two rows have the same key only if user and item are the same, each user
         is in one division, and no row is left out.
+        """
+        raise self._one_pass_only(error_prefix)
+
+    def group_users(
+        self, rows: Expression, user: str, items: Sequence[str], error_prefix: str
+    ) -> GroupedRows:
+        """Keep one row for each user of rows without NULLs; they are read once.
+
+        Formal guarantee: users are told apart by their exact ids and items by their exact values,
+        a user has one row and an item once in it, and no row is left out.
         """
         raise self._one_pass_only(error_prefix)
 

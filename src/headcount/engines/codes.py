@@ -32,7 +32,9 @@ class Division:
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows as codes. Equal values have equal codes, and others have others: codes are no hashes.
+    """Rows as codes: equal values have equal codes, and different values different ones.
+
+    Codes are not hashes.
 
     Attributes:
         items: a table on the engine with the item columns and their codes.

@@ -153,7 +153,7 @@ def stored_schemas(
     """Return what Parquet files say of their columns.
 
     Raises:
-        SourceError: a column that is asked for stands in a file twice. Engines take the first, or
+        SourceError: a column that is asked for appears twice in a file. Engines take the first, or
             give the second another name.
     """
     import pyarrow.parquet as pq

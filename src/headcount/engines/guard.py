@@ -1,7 +1,8 @@
 """The wall between an engine's errors, which quote data, and ours, which do not."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
+from threading import Thread
 from typing import TypeVar
 
 from headcount.engines.cancel import CancelToken
@@ -93,17 +94,31 @@ def interruptibly(
     DuckDB's queries run to their end before Python handles a signal. They run in a thread of
     their own here while this one waits, which a signal ends.
     """
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(action)
-        try:
-            cancel.wait_for(future)
-            cancel.check()
-            return future.result()
-        except BaseException:
-            while not future.done():  # more than once: it may not have begun
-                interrupt()
-                wait([future], timeout=_SECONDS_BETWEEN_INTERRUPTS)
-            raise
+    future: Future[_Result] = Future()
+    thread = Thread(target=_fulfil, args=(future, action))
+    try:
+        thread.start()  # a signal may arrive in here, when the action has begun or before
+        cancel.wait_for(future)
+        cancel.check()
+        return future.result()
+    except BaseException:
+        # What has not begun is called off. What has is interrupted, more than once: the engine may
+        # not yet be at the query.
+        while not (future.cancel() or future.done()):
+            interrupt()
+            wait([future], timeout=_SECONDS_BETWEEN_INTERRUPTS)
+        raise
+
+
+def _fulfil(future: "Future[_Result]", action: Callable[[], _Result]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = action()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 def _guarded(

@@ -1,4 +1,4 @@
-"""What was said about files beside their name: what they are, and what separates their fields."""
+"""What was said about files besides their name: what they are, and what separates their fields."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -73,8 +73,8 @@ class Reader:
     #: The forms of files of events that it reads (see `headcount.engines.files.FORMS`). With any,
     #: it can be chosen with ``engine=``.
     file_forms: ClassVar[Collection[str]] = ()
-    #: Whether `read_files` and `query_files` take a ``layout``: what is said of files beside their
-    #: name. Without it, an input format and a delimiter are refused.
+    #: Whether `read_files` and `query_files` take a ``layout``: what is said about files besides
+    #: their name. Without it, an input format and a delimiter are refused.
     takes_layout: ClassVar[bool] = False
     #: Whether it finds files itself: folders, and addresses that are not of this machine.
     finds_files: ClassVar[bool] = False

@@ -116,7 +116,7 @@ def _declared() -> dict[str, EntryPoint]:
 def _beside(installed: Iterable[EntryPoint]) -> list[EntryPoint]:
     """Return headcount's own engines where its metadata are older than its code.
 
-    An editable install knows what was declared when it was made. The folders beside this module
+    An editable install knows what was declared when it was made. The folders next to this module
     are what would be declared now.
     """
     if any(entry.value.startswith(_OWN) for entry in installed):

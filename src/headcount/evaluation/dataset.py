@@ -89,7 +89,7 @@ class Dataset:
         return self._where(kept[self.items])
 
     def bounded(self, max_items_per_user: int, rng: np.random.Generator) -> "Dataset":
-        """Return at most so many items of each user, a uniform sample of what they have."""
+        """Return a limited number of items of each user, a uniform sample of what they have."""
         over = self.items_per_user > max_items_per_user
         if not over.any():
             return self

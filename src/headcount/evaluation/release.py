@@ -58,7 +58,7 @@ class ArrayView:
         return replace(counts, users=self.dataset.number_of_users) if with_users else counts
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> ArrayCounts:
-        """Return counts of so many items of each user, which the seed chooses, if large enough."""
+        """Return counts with a limited number of items per user, which the seed chooses."""
         rng = np.random.default_rng(self.seed)
         counts = self.dataset.bounded(max_items_per_user, rng).counts
         codes = np.flatnonzero(counts >= at_least)

@@ -55,8 +55,8 @@ class Shape:
             )
         if mean > self.items:
             raise SettingsError(
-                f"nobody can have {mean:g} different items of {self.items:,}: guess more items, or "
-                "fewer per user"
+                f"nobody can have {mean:g} different items out of {self.items:,}: guess more "
+                "items, or fewer per user"
             )
         if self.items > math.ceil(self.users * mean):
             raise SettingsError(
@@ -84,7 +84,7 @@ class Habits:
 
 
 def made_up(shape: Shape, habits: Habits, users: int, seed: int) -> Dataset:
-    """Return so many users as the shape and the habits have them, with different items each."""
+    """Return users made up by the shape and the habits, each with different items."""
     rng = np.random.default_rng(seed)
     draws = _draws(_sizes(shape, habits, users, rng), shape.items, habits.exponent)
     draws = np.floor(draws + rng.random(users))
@@ -165,7 +165,7 @@ def _sizes(shape: Shape, habits: Habits, users: int, rng: np.random.Generator) -
 
 
 def _draws(sizes: Floats, items: int, exponent: float) -> Floats:
-    """Return how often to draw so that so many different items are expected."""
+    """Return how often to draw to expect that many different items."""
     steps = math.ceil(math.log(items) / math.log(_STEP))
     edges = np.unique(np.append(np.floor(_STEP ** np.arange(steps + 1)), items)) + 0.0
     edges = np.append(edges[edges <= items], items + 1.0)
@@ -178,7 +178,7 @@ def _draws(sizes: Floats, items: int, exponent: float) -> Floats:
 
 
 def _ever_drawn(share: Floats, times: float) -> Floats:
-    """Return how likely it is that what has a share of all draws comes up in so many."""
+    """Return how likely something with that share of all draws is to come up at least once."""
     with np.errstate(divide="ignore"):  # what has all of them always does
         chances: Floats = -np.expm1(times * np.log1p(-share))
     return chances

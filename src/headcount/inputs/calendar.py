@@ -43,7 +43,7 @@ class DayRange:
         """Return the range that was given as two days: dates, or text such as 2026-03-31.
 
         Raises:
-            SettingsError: they are no days, or none lies between them.
+            SettingsError: they are not days, or no day lies between them.
         """
         if not isinstance(given, list | tuple) or len(given) != 2:
             raise SettingsError("a range of days is given by two: between=('2026-01-01', …)")
@@ -89,7 +89,7 @@ def first_days(days: Days, period: str) -> Days:
 
 
 def in_each(listed: "pa.Table | None", days: Days, period: str) -> "pa.Table":
-    """Return a list in which every item of another stands once for each period."""
+    """Return a list that has every item of another once for each period."""
     import pyarrow as pa
 
     if listed is None:

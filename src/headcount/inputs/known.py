@@ -82,7 +82,7 @@ def read_known_items(
         period: which of the columns has the first days of periods, if there are any.
 
     Raises:
-        SourceError: it is no such list, or it is, or may be, made from the events.
+        SourceError: it is not such a list, or it is, or may be, made from the events.
     """
     if isinstance(given, KnownItems):
         return given
@@ -130,7 +130,7 @@ def _is_below(path: Path, source: str) -> bool:
 
 
 def _buffers(table: Any) -> set[int]:  # noqa: ANN401
-    """Return where in memory the columns of a table lie, as far as that can be told."""
+    """Return where in memory the columns of a table lie, where that can be told."""
     import pyarrow as pa
 
     polars = sys.modules.get("polars")

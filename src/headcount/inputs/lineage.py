@@ -186,7 +186,7 @@ class _Reading:
     def _sources(
         self, select: _Node, known: Mapping[str, _Columns]
     ) -> Iterator[tuple[str, _Columns]]:
-        """Yield what stands in FROM: what it is called, and its columns."""
+        """Yield what is in FROM: what it is called, and its columns."""
         first = _argument(select, "from")
         joins = select.args.get("joins") or []
         for part in (first, *joins):
@@ -284,7 +284,7 @@ def _sees_one_row(node: _Node) -> bool:
 
 
 def _expressions_of(select: _Node) -> Iterator[_Node]:
-    """Yield what a SELECT computes with, but for what stands in FROM and WITH."""
+    """Yield what a SELECT computes with, except what is in FROM and WITH."""
     from sqlglot import exp
 
     for key, value in select.args.items():

@@ -75,7 +75,7 @@ class Request:
             readable.
         user: the one of them that identifies the user.
         where: which rows to read; None for all.
-        layout: what was said about files beside their name.
+        layout: what was said about files besides their name.
     """
 
     table: str | None = None
@@ -209,7 +209,7 @@ _STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs")
 
 
 def _refuse_elsewhere(name: str, request: Request) -> None:
-    """Refuse an address that nothing here reads. It is not repeated: a password may stand in it."""
+    """Refuse an address that nothing here reads. It is not repeated: it may contain a password."""
     scheme = _SCHEME.match(name)
     if scheme is None or registry.for_url(name) is not None:
         return
@@ -245,7 +245,7 @@ def _query_files(session: Session, reader: Reader, name: str, request: Request) 
 
 
 def _refuse_layout(request: Request) -> None:
-    """Refuse what is said about files beside a source that is none."""
+    """Refuse a format or a delimiter for a source that is not a file."""
     if request.layout:
         raise SettingsError(
             "an input format and a delimiter go with files, or with stdin; this source is a table"
@@ -253,7 +253,7 @@ def _refuse_layout(request: Request) -> None:
 
 
 def _refuse_table(request: Request) -> None:
-    """Refuse a table beside files of events."""
+    """Refuse a table for files of events."""
     if request.table is not None:
         kinds = _listed([one.title for one in registry.databases()], "or")
         servers = _listed(_schemes(), "or")

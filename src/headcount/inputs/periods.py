@@ -1,6 +1,6 @@
 """Events by day, week, month or year, and a person's rows within one of these as what is protected.
 
-`unit.md`, beside this file, says what is proven of it.
+`unit.md`, next to this file, says what is proven about it.
 """
 
 import re
@@ -84,7 +84,7 @@ class Periods:
         return {"period": self.period, "column": self.column, "timezone": zone}
 
     def ensure_countable(self, items: int) -> None:
-        """Refuse more rows than can be counted, if so many items are listed."""
+        """Refuse a list that makes more rows than can be counted."""
         if self.between is None:
             return
         if items * self.between.first_days(self.period).size > MOST_ITEMS:

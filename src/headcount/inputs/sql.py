@@ -11,7 +11,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def cast_of_column(column: str, kind: str) -> str:
     """Return the options that make values of a type out of text in files, which DuckDB reads.
 
-    What is no such value becomes NULL, and never an error.
+    Anything else becomes NULL, and is never an error.
     """
     name = column if _PLAIN_NAME.fullmatch(column) else '"' + column.replace('"', '""') + '"'
     query = f"SELECT * REPLACE (TRY_CAST({name} AS {kind}) AS {name}) FROM events"  # noqa: S608 (shown, not run)

@@ -50,7 +50,7 @@ _SYNTAX = "Column Identifier Literal Boolean Null Paren Not Is In Between Like I
 _MORE = "TryCast DataType DPipe Coalesce Abs Extract Var"
 _KNOWN = {*_COMPARE, *_LOGIC, *_ARITHMETIC, *_OF_TEXT, *_OF_TIME, *_SYNTAX.split(), *_MORE.split()}
 
-# How a text beside a time is read: by ISO 8601 and nothing looser.
+# How text that is compared with a time is read: by ISO 8601 and nothing looser.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "timestamp": datetime.fromisoformat,
@@ -62,7 +62,7 @@ _EXAMPLE = "2026-05-31 or 2026-05-31 12:00:00"
 # Kinds of values that are compared with each other, as Ibis tells them.
 _KINDS = ("numeric", "string", "boolean", "date", "timestamp", "time", "uuid")
 
-_SEE = "see --sql (sql=) for what a condition cannot say"
+_SEE = "see --sql (sql=) for what a condition cannot express"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Where:
 
     Attributes:
         text: as it was written.
-        columns: those that it names, in the order they first stand in it.
+        columns: those that it names, in the order in which they first appear.
     """
 
     text: str
@@ -135,7 +135,7 @@ def _condition(text: str) -> _Node:
     condition = found[0].this
     for node in condition.walk():
         if type(node).__name__ not in _KNOWN:
-            raise _refused(f"uses {_called(node)}, which it may not")
+            raise _refused(f"uses {_called(node)}, which is not allowed")
     return condition
 
 
@@ -212,7 +212,7 @@ class _Translation:
         from sqlglot import exp
 
         if not isinstance(node.expression, exp.Null):
-            raise _refused("uses IS with something else than NULL")
+            raise _refused("uses IS with something other than NULL")
         return self.of(node.this).isnull()
 
     def _in(self, node: _Node) -> Expression:
@@ -248,7 +248,7 @@ class _Translation:
     def _extract(self, node: _Node) -> Expression:
         part = str(node.this.name).capitalize()
         if part not in _OF_TIME:
-            raise _refused("extracts something else than YEAR, MONTH or DAY")
+            raise _refused("extracts something other than YEAR, MONTH or DAY")
         return _OF_TIME[part](self._time(node.expression))
 
     def _cast(self, node: _Node) -> Expression:
@@ -275,7 +275,7 @@ class _Translation:
         return _of_kind(value, kind, "a date or a time")
 
     def _alike(self, left: _Node, right: _Node) -> tuple[Expression, Expression]:
-        """Return two values that can be compared; a text beside a time is read as one."""
+        """Return two values that can be compared; text next to a time is read as a time."""
         first, second = (
             self._boolean(side) if type(side).__name__ == "Boolean" else self.of(side)
             for side in (left, right)
@@ -306,7 +306,7 @@ def _zone(value: Expression) -> str | None:
 
 def _of_kind(value: Expression, kind: str, called: str) -> Expression:
     if _kind(value) != kind:
-        raise _refused(f"uses something as {called} that is none")
+        raise _refused(f"uses something as {called} that is not one")
     return value
 
 
@@ -319,11 +319,11 @@ def _literal_of(text: str, kind: Any) -> Expression:  # noqa: ANN401 (a type of 
         return ibis.literal(text)
     read = next((of for name, of in _FROM_TEXT.items() if getattr(kind, f"is_{name}")()), None)
     if read is None:
-        raise _refused("has text in quotes where something else than text is compared")
+        raise _refused("has text in quotes where something other than text is compared")
     try:
         value = read(text)
     except ValueError:
-        raise _refused(f"has a text in quotes that is no {kind}, as in {_EXAMPLE}") from None
+        raise _refused(f"has text in quotes that is not a valid {kind}, as in {_EXAMPLE}") from None
     if isinstance(value, datetime):
         if value.tzinfo is not None and not kind.timezone:
             raise _refused("has a time with a zone, and the column has none")
@@ -340,7 +340,7 @@ def _is_text(node: _Node) -> bool:
 
 def _pattern(node: _Node) -> str:
     if not _is_text(node.expression):
-        raise _refused("uses LIKE with something else than a text in quotes")
+        raise _refused("uses LIKE with something other than quoted text")
     return str(node.expression.this)
 
 

@@ -188,7 +188,7 @@ class Books:
         return self._units.get(dataset) or next(iter(charged.values()), None)
 
     def may_count_by(self, dataset: str, user: str | None) -> None:
-        """Refuse a release in which "one user" means something else than in those before."""
+        """Refuse a release in which "one user" means something other than in earlier ones."""
         unit = self.unit(dataset)
         if user is not None and unit is not None and user.casefold() != unit.casefold():
             raise LedgerError(
@@ -207,7 +207,7 @@ class Books:
         return self._protects.get(budget, WHOLE_USER)
 
     def may_protect(self, dataset: str, protect: str) -> None:
-        """Refuse a release that would protect something else than the budget of a dataset."""
+        """Refuse a release that would protect something other than the budget of a dataset does."""
         has = self.protects(dataset)
         if protect != has:
             raise LedgerError(
@@ -217,7 +217,7 @@ class Books:
             )
 
     def may_count_in(self, dataset: str, periods: Mapping[str, Any]) -> None:
-        """Refuse a release whose periods of a user are others than those of before."""
+        """Refuse a release whose periods differ from those of earlier ones."""
         known = self._counted_in.get(dataset)
         if known is not None and _times(known) != _times(periods):
             raise LedgerError(

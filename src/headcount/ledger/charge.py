@@ -81,7 +81,7 @@ class Charge:
             return None
         self._ledger.tell(
             f"Answered with the release of {entry.time} (entry {entry.number} of the ledger), at "
-            "no cost. To count and to pay once more, ask with --again (again=True)."
+            "no cost. To count and pay once more, ask with --again (again=True)."
         )
         return release
 
@@ -113,7 +113,7 @@ class Charge:
     def ensure_counted_by(
         self, column: str | None, periods: Mapping[str, object] | None = None
     ) -> None:
-        """Refuse a release that turns out to count other users than those of before.
+        """Refuse a release that turns out to count other users than earlier ones did.
 
         Args:
             column: what identifies them; None if the SQL computes it, so that nobody can tell.

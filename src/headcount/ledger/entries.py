@@ -89,7 +89,7 @@ def read_chain(rows: Iterable[StoredEntry], head: StoredEntry) -> list[Entry]:
 
     Args:
         rows: all rows, by their number.
-        head: number and hash of the last row, as the database keeps them beside the rows.
+        head: number and hash of the last row, as the database keeps them apart from the rows.
     """
     entries: list[Entry] = []
     hash_ = NO_HASH

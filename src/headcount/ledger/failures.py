@@ -17,8 +17,8 @@ _SQLITE_REASONS: dict[str, tuple[type[LedgerError], str]] = {
     "SQLITE_CANTOPEN": (LedgerUnavailableError, "the file cannot be opened"),
     "SQLITE_PERM": (LedgerUnavailableError, "the file cannot be opened"),
     "SQLITE_IOERR": (LedgerFullError, "the disk is full or failed"),
-    "SQLITE_NOTADB": (LedgerError, "the file is no ledger"),
-    "SQLITE_ERROR": (LedgerError, "the file is no ledger"),
+    "SQLITE_NOTADB": (LedgerError, "the file is not a ledger"),
+    "SQLITE_ERROR": (LedgerError, "the file is not a ledger"),
     "SQLITE_CORRUPT": (LedgerUnavailableError, "the file is damaged"),
 }
 _POSTGRES_REASONS: dict[str, tuple[type[LedgerError], str]] = {

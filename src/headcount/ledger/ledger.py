@@ -1,4 +1,4 @@
-"""A budget that is never overspent: `ledger.md`, beside this file, proves what it promises."""
+"""A budget that is never overspent: `ledger.md`, next to this file, proves what it promises."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ def _within(reserved: Cost, release: Release) -> Cost:
     spent = Cost(Fraction(release.spent["rho"]), Fraction(release.spent["delta"]))
     if spent.rho > reserved.rho * _ROUNDED_UP or spent.delta > reserved.delta * _ROUNDED_UP:
         raise LedgerUnavailableError(
-            "this release spent more than was reserved for it, which must not be"
+            "this release spent more than was reserved for it, which must never happen"
         )
     return Cost(min(spent.rho, reserved.rho), min(spent.delta, reserved.delta))
 
@@ -210,7 +210,7 @@ class Ledger:
         return Reservation(number, dataset, self.actor, cost, identity)
 
     def abandon(self, reservation: Reservation, *, reason: str) -> None:
-        """Return a reservation of one's own, from which nothing came out."""
+        """Return the caller's own reservation, from which nothing came out."""
         with self._writing() as (books, write):
             _require_own(books, reservation)
             number = reservation.number

@@ -33,7 +33,7 @@ def public_address(name: str) -> str:
     """Return an address, or the path of a ledger, as it may be shown."""
     address = _ADDRESS.match(name)
     if address is None:
-        # Connection strings such as "host=db password=…" are no addresses here, but get typed.
+        # Connection strings such as "host=db password=…" are not addresses, but people type them.
         return "(not understood)" if "=" in name and SECRET.search(name) else str(printable(name))
     hidden = f"{address[1]}://…"
     if address[1] in _POSTGRES:
@@ -67,7 +67,7 @@ def source_key(source: object) -> object:
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings whose values are no secrets."""
+    """Return the settings whose values are not secret."""
     return {key: value for key, value in settings.items() if not SECRET.search(key)}
 
 

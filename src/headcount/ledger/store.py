@@ -265,7 +265,7 @@ class Store:
         """Say so if it takes long until the ledger can be used."""
         sentence = (
             "Waiting for the ledger: another process holds it, or its server does not answer. "
-            f"This ends after {self._patience:g} seconds."
+            f"It gives up after {self._patience:g} seconds."
         )
         timer = threading.Timer(SILENCE, self._tell, [sentence])
         timer.daemon = True

@@ -33,7 +33,7 @@ def from_bytes(content: bytes) -> Release:
 
 
 def written_down(question: AnyQuestion) -> dict[str, Any]:
-    """Return a question as it stands in the ledger, where no password may ever stand."""
+    """Return a question as the ledger keeps it, without any password."""
     if isinstance(question, Question):
         public = public_name(question.source)
         # Any value may hold a password: an address, an option of Java, a key.

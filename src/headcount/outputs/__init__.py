@@ -38,7 +38,7 @@ def format_of(path: Path) -> str:
     if ending not in _ENDINGS:
         raise OutputError(
             f"cannot tell the format of {str(path)!r} from its ending; "
-            f"known are: {', '.join(_ENDINGS)}"
+            f"known endings: {', '.join(_ENDINGS)}"
         )
     return _ENDINGS[ending]
 

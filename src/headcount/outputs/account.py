@@ -50,7 +50,7 @@ class Account:
         )
 
     def what_is_released(self) -> str:
-        """Return the words that go beside each value."""
+        """Return the words that describe what each value comes with."""
         asked = self.guarantee.settings.get("aggregates")
         names = asked.get("released") if isinstance(asked, dict) else None
         more = [str(name) for name in names] if isinstance(names, list) else []

@@ -5,10 +5,10 @@ import unicodedata
 
 
 def steers(char: str) -> bool:
-    """Whether a character is shown as something else than itself.
+    """Whether a character is shown as something other than itself.
 
     Control characters (ESC, DEL, C1), format characters such as those that turn the direction of
-    writing, line separators, and what is no character: surrogates, private use, unassigned.
+    writing, line separators, and what is not a character: surrogates, private use, unassigned.
     """
     return not char.isprintable() and unicodedata.category(char) != "Zs"
 

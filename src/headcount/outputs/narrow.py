@@ -1,6 +1,6 @@
-"""A table that fits into a terminal of so many columns.
+"""A table that fits into the columns of a terminal.
 
-What does not fit beside the names is folded: each number with its standard error in one column,
+What does not fit next to the names is folded: each number with its standard error in one column,
 without its interval, which follows from the two; then further tables below the first.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.digits import errors_of
 
-#: What stands between two columns.
+#: What separates two columns.
 GAP = "  "
 # Names are cut to this before numbers are folded, and to no less: shorter ones tell little.
 _SHORTEST_NAME = 20
@@ -35,7 +35,7 @@ class Columns:
         return [max(map(width_of, cells)) for cells in zip(self.header, *self.rows, strict=True)]
 
     def chosen(self, places: Sequence[int]) -> "Columns":
-        """Return some of the columns, beside the names."""
+        """Return the names and some of the columns."""
         places = [*range(self.names), *places]
         return Columns(
             [self.header[place] for place in places],
@@ -61,7 +61,7 @@ class Columns:
         return Columns(fitted(self.header), list(map(fitted, self.rows)), self.to_right, self.names)
 
     def folded(self) -> "Columns":
-        """Return columns in which each number has its standard error beside it, and no interval."""
+        """Return columns in which each number has its standard error but no interval."""
         numbers = self.header[self.names :]
         errors = errors_of(numbers)
         bounds = {

@@ -15,7 +15,7 @@ from headcount.engines.files import as_path, named
 from headcount.errors import OutputError
 from headcount.inputs.stdin import STDIN
 
-# What SQLite and DuckDB keep beside a database, which is lost without it.
+# What SQLite and DuckDB keep next to a database, which is lost without it.
 _BESIDE = ("", "-journal", "-wal", "-shm", ".wal")
 
 _STDIN_NUMBER = 0  # of the file that stdin is

@@ -1,4 +1,4 @@
-"""An entry for OpenDP's registry of deployments, as far as a release can say it itself.
+"""An entry for OpenDP's registry of deployments, with all that a release can say itself.
 
 The form is that of github.com/opendp/deployments-registry-data in autumn 2026, with all that its
 third and fullest tier asks for. What only a person can say is left blank, with a comment on what is
@@ -10,6 +10,7 @@ from typing import Any
 
 from headcount.outputs.account import Account
 from headcount.outputs.escapes import steers, to_json_text
+from headcount.privacy.accounting.rounding import shown_above
 
 #: Blank fields, by their place, and what somebody should write there.
 BLANKS = {
@@ -119,8 +120,9 @@ def _about_parameters(account: Account) -> str:
     stated = account.guarantee
     split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
     said = (
-        f"The release is δ-approximate ρ-zCDP with ρ = {stated.rho:.6g} and δ = {stated.delta:g}, "
-        f"and (ε, δ)-DP with ε = {stated.epsilon:.6g} and the same δ."
+        f"The release is δ-approximate ρ-zCDP with ρ = {shown_above(stated.rho)} and "
+        f"δ = {stated.delta:g}, and (ε, δ)-DP with ε = {shown_above(stated.epsilon)} and the same "
+        "δ."
     )
     if split:
         said += (
@@ -153,7 +155,7 @@ def _listed(head: str, points: Sequence[str]) -> str:
 
 
 def _lines(values: Mapping[str, Any], place: str, depth: int, first: str = "") -> list[str]:
-    """Return the lines of a mapping; ``first`` stands where the indent of its first line would."""
+    """Return the lines of a mapping; ``first`` takes the place of the indent of its first line."""
     lines = []
     for key, value in values.items():
         here, margin = f"{place}.{key}".lstrip("."), first or _INDENT * depth

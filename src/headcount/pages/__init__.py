@@ -3,6 +3,6 @@
 from headcount.pages.document import Document
 from headcount.pages.ledger_page import ledger_page
 from headcount.pages.origin import Origin
-from headcount.pages.release_page import release_page
+from headcount.pages.release_page import release_page, write_page
 
-__all__ = ["Document", "Origin", "ledger_page", "release_page"]
+__all__ = ["Document", "Origin", "ledger_page", "release_page", "write_page"]

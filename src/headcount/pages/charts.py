@@ -21,6 +21,7 @@ BARS = 20
 POINTS = 400
 PANELS = 12
 _FEWEST_FOR_A_CURVE = 3
+_MEAN = "Mean"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """The items with the largest numbers.
+    """The items with the largest numbers; of means, those of the items with the highest counts.
 
     ``measure`` is the column, ``kind`` and ``column`` what it says: the sum of which column.
     """
@@ -94,9 +95,15 @@ class Share:
 
 
 def bars_of(document: Document, measure: Measure) -> Bars | None:
-    """Return the bars of the items with the largest numbers."""
+    """Return the bars of the items with the largest numbers.
+
+    The highest of many noisy means are those of small items that the noise pushed up most, so
+    means are shown for the items with the highest counts.
+    """
     names = document.names()
-    order = sorted(range(len(document)), key=lambda n: -measure.values[n])[:BARS]
+    kind, column = _kind_and_column(measure.name)
+    ranked = document.measures()[0] if kind == _MEAN else measure
+    order = sorted(range(len(document)), key=lambda n: -ranked.values[n])[:BARS]
     if not order:
         return None
     if document.is_series:
@@ -119,12 +126,12 @@ def bars_of(document: Document, measure: Measure) -> Bars | None:
                 percent(at(upper)),
             )
         )
-    return Bars(measure.name, *_kind_and_column(measure.name), percent(at(0.0)), rows)
+    return Bars(measure.name, kind, column, percent(at(0.0)), rows)
 
 
 def _kind_and_column(measure: str) -> tuple[str, str]:
     """Return what a column says, in a word, and of which column of the data."""
-    for kind, beginning in (("Sum", sum_of("")), ("Mean", mean_of(""))):
+    for kind, beginning in (("Sum", sum_of("")), (_MEAN, mean_of(""))):
         if measure.startswith(beginning):
             return kind, measure.removeprefix(beginning)
     return "", measure

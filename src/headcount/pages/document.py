@@ -172,7 +172,7 @@ def _joined(values: list[Plain]) -> str:
 
 
 def _number(value: Plain) -> float:
-    number = float(value)  # type: ignore[arg-type]  # what is no number is an error
+    number = float(value)  # type: ignore[arg-type]  # what is not a number is an error
     if not math.isfinite(number):
         raise ValueError("counts are finite")
     return number

@@ -25,7 +25,7 @@ LONGEST = 120
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return a text that fits into a cell, or into so many characters."""
+    """Return a text that fits into a cell, or into the given number of characters."""
     if len(text) <= longest:
         return text
     return f"{text[: longest - 1]}… ({len(text):,} characters)"
@@ -44,7 +44,7 @@ def _inert(value: object) -> object:
 def _json_text(text: str) -> Markup:
     r"""Return JSON for a script element, the same to any parser.
 
-    ``<`` stands in strings only, where ``\u003c`` means it; so no tag or comment begins in it.
+    ``<`` occurs in strings only, where ``\u003c`` means it; so no tag or comment begins in it.
     """
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 (nothing is left that HTML reads)
 

@@ -1,4 +1,4 @@
-"""Where a release comes from, as far as that is known and may be told."""
+"""Where a release comes from: what is known of that and may be told."""
 
 import re
 from collections.abc import Mapping

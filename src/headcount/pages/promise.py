@@ -89,5 +89,5 @@ def _percent(epsilon: float) -> str:
 
 
 def _chance(delta: float) -> str:
-    """Return δ as one in so many, rounded up; as it was typed, 1e-5 is one in 100,000."""
+    """Return δ as odds, rounded up; as it was typed, 1e-5 is one in 100,000."""
     return f"1 in {math.floor(1 / Fraction(repr(delta))):,}" if delta else "0"

@@ -1,6 +1,10 @@
 """The page of a release: what a data owner opens, understands and forwards."""
 
+from os import PathLike
+from pathlib import Path
+
 from headcount.outputs.csv import LEADING
+from headcount.outputs.files import AtomicFile
 from headcount.pages.charts import bars_of, curve_of, over_time, shares_of
 from headcount.pages.document import Document
 from headcount.pages.html import LONGEST, rendered
@@ -8,8 +12,9 @@ from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
 from headcount.results.digits import DECIMALS_BELOW
+from headcount.results.release import Release
 
-#: The rows that stand in the page itself, and those of each page of the table.
+#: The rows in the page itself, and those of each page of the table.
 ROWS = 25
 #: Whole numbers from here on are not all numbers to a browser: they are given as text too.
 _EXACT = 2**53
@@ -57,6 +62,12 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
             "texts": _exact_texts(document),
         },
     )
+
+
+def write_page(release: Release, path: str | PathLike[str], *, force: bool = False) -> None:
+    """Write the page of a release that is at hand, whole or not at all."""
+    with AtomicFile(Path(path), force=force) as file:
+        file.commit(release_page(Document.of_release(release), Origin()))
 
 
 def _heading(items: list[str], period: str | None) -> str:

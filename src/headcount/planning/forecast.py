@@ -29,7 +29,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a budget will give, from simulations on a stand-in. It is no release.
+    """What a budget will give, from simulations on a stand-in. It is not a release.
 
     Attributes:
         basis: ``"guess"``, or ``"stand-in"`` if data was read.
@@ -46,8 +46,8 @@ class Forecast:
             many times higher, squared, makes the noise as large in proportion.
         released: how many items come out.
         smallest: the smallest count that comes out; None if nothing does.
-        within: which share of the counts is within ``relative_error`` of the truth; None likewise.
-        std_error: the median standard error, as a part of the count; None likewise.
+        within: the share of counts within ``relative_error`` of the truth; None if nothing does.
+        std_error: the median standard error, as a part of the count; None if nothing does.
         at_least: whether more may come out than was seen, because too few users were simulated for
             counts as small as those.
         max_items_per_user: the most items of a user that count, if such a bound was given.
@@ -91,10 +91,10 @@ class Forecast:
         """Return what it was made from, and what it is not."""
         told = f"A forecast from a {self.basis}: {self.shape}."
         if self.basis == "guess":
-            return f"{told} No data was read, nothing is charged, and this is no release."
+            return f"{told} No data was read, nothing was charged and nothing was released."
         return (
-            f"{told} It was read without any privacy, so it must not be secret. Nothing is "
-            "charged, and this is no release."
+            f"{told} It was read without any privacy, so it must not be secret. Nothing was "
+            "charged, and nothing was released."
         )
 
     def summary(self) -> list[str]:

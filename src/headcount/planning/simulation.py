@@ -78,7 +78,7 @@ class Planner:
     progress: Progress
 
     def mechanism(self, scale: float = 1.0) -> Mechanism:
-        """Return the mechanism for users of whom each stands for so many.
+        """Return the mechanism for simulated users, each of whom stands for several.
 
         Their counts are smaller by that factor, and at a ρ that is larger by its square so is all
         noise. δ, and what it is spent on, stays as it is.
@@ -194,7 +194,7 @@ class Planner:
 
 
 def _counts(dataset: Dataset, users: int) -> dict[int, int]:
-    """Return how many of so many users have the items of some ranks."""
+    """Return how many of a number of users have the items of some ranks."""
     scale = users / dataset.number_of_users
     ranks = [rank for rank in RANKS if rank <= dataset.number_of_items]
     return {rank: round(scale * int(dataset.counts[rank - 1])) for rank in ranks}

@@ -5,7 +5,7 @@
     randomness    the one place where randomness enters
     sampling/     discrete Gaussian noise from uniform words, exactly
 
-Read it in this order, with the paper beside it:
+Read it in this order, with the paper at hand:
 
     accounting/budget          what may be spent, as (ρ, δ) and as (ε, δ)   budget.md, conversion
     accounting/filter          asked before every step, never exceeded

@@ -41,7 +41,7 @@ def canonical_json(value: object) -> str:
 
 
 def strict_json(text: str | bytes) -> Any:  # noqa: ANN401 (any JSON value)
-    """Parse JSON; refuse a key that stands twice, of which programs may read either value."""
+    """Parse JSON; refuse a key that appears twice, as programs may read either value."""
     return json.loads(text, object_pairs_hook=_no_key_twice)
 
 
@@ -76,7 +76,7 @@ def document_of(table: "pa.Table") -> dict[str, Any]:
     """Return what is published of a release as one JSON object.
 
     Raises:
-        ValueError: the table is no release, or has a column twice.
+        ValueError: the table is not a release, or has a column twice.
     """
     names, account = table.column_names, account_of(table)
     if len(set(names)) < len(names) or "items" in account:

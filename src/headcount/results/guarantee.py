@@ -13,7 +13,7 @@ from headcount.privacy.accounting.rounding import shown_above
 from headcount.results.canonical import FIRST_FORMAT, FORMAT, ensure_known
 from headcount.results.provenance import Provenance
 
-#: The variant of differential privacy that every release satisfies, beside (ε, δ)-DP.
+#: The variant of differential privacy that every release satisfies, besides (ε, δ)-DP.
 VARIANT = "approximate zCDP"
 #: Neighbouring datasets differ by the rows of one privacy unit, which are there or not.
 ADJACENCY = "add or remove"

@@ -106,7 +106,7 @@ def is_weak(epsilon: float, delta: float) -> bool:
 
 
 def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
-    """Return what there is to say of a release with so many items."""
+    """Return what there is to say about a release with that number of items."""
     if not guarantee.private:
         yield NOT_PRIVATE
     if is_weak(guarantee.epsilon, guarantee.delta):

@@ -1,4 +1,4 @@
-"""How a release came about: what a registry of deployments asks for beside the guarantee."""
+"""How a release came about: what a registry of deployments asks for besides the guarantee."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ ALWAYS_PUBLIC = (
     "the names and types of the columns",
     "the budget, the method and its settings",
 )
-#: What some take as public beside that.
+#: What some take as public besides that.
 LIST_OF_ITEMS, RANGE_OF_DAYS = "the list of items", "the range of days"
 #: What is done to the numbers of every release once they are noisy.
 ALWAYS_AFTERWARDS = (

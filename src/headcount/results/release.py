@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import PurePath
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -122,15 +123,21 @@ class Release:
     def write(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the release to a file, whole or not at all; its suffix sets the format.
 
-        Parquet and JSON carry the guarantee. CSV cannot, but says if the release is not private.
+        Parquet and JSON carry the guarantee, and HTML is a page for people, which states it. CSV
+        cannot, but says if the release is not private.
 
         Args:
-            path: a file that ends in ``.parquet``, ``.json`` or ``.csv``.
+            path: a file that ends in ``.parquet``, ``.json``, ``.csv`` or ``.html``.
             force: whether to replace a file that is there; never one that is a database.
         """
         from headcount.outputs import write
 
-        write(self, path, force=force)
+        if PurePath(path).suffix.lower() == ".html":
+            from headcount.pages import write_page
+
+            write_page(self, path, force=force)
+        else:
+            write(self, path, force=force)
 
     def plot(self, top: int = 20, ax: "Axes | None" = None) -> "Axes":
         """Draw the highest counts as bars with their 95 % intervals; needs Matplotlib.

@@ -26,7 +26,7 @@ def totals_in_words(totals: Mapping[str, Mapping[str, float]]) -> list[TotalInWo
     """Return the totals of a release, in words.
 
     Raises:
-        KeyError, TypeError, ValueError: these are no totals, as anybody may write into a file.
+        KeyError, TypeError, ValueError: these are not totals; anybody may write a file.
     """
     if not isinstance(totals, dict) or not set(totals) <= set(_WORDS):
         raise ValueError("a release has totals that are not known")

@@ -5,7 +5,7 @@ numbers of 64 bits is added, divided and compared. So no user's amount depends o
 an engine works, and with that on anybody else's rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +53,7 @@ class EngineAmounts:
         self._rows = passes.rows
         self._max_rows = max_rows
         self._items = 0
+        self._middles: dict[Quantity, Expression] = {}
         if max_rows is not None and passes.values:
             self._rows = self._limited(max_rows)
 
@@ -90,11 +91,27 @@ class EngineAmounts:
             most = most * ibis.least(sizes[0], _float(_LARGEST_SIZE))
         amounts = each.select(person=each[passes.user], most=most)
         largest = amounts.group_by("person").agg(largest=amounts["most"].max())
-        each = {
-            f"bound{number}": as_number(largest["largest"] >= _float(bound)).sum()
-            for number, bound in enumerate(at_least)
-        }
-        return self._numbers(largest.aggregate(**each))
+        return self._reaching(largest, "largest", map(_float, at_least))
+
+    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """How many users' middle value is at least so large, for each bound."""
+        if quantity not in self._middles:
+            self._middles[quantity] = self._passes.keep(self._middle_values(quantity))
+        return self._reaching(self._middles[quantity], "value", map(_float, at_least))
+
+    def _middle_values(self, quantity: Quantity) -> Expression:
+        """Return the middle value of each user who has one: of an even number, the lower."""
+        import ibis
+
+        value = self._value(quantity)
+        known = self._rows.filter(_is_finite(value))
+        known = known.select(person=known[self._passes.user], value=_placed(value, quantity))
+        # Which of two equal values comes first does not matter: what is taken is the value.
+        place = ibis.row_number().over(ibis.window(group_by="person", order_by="value"))
+        number = known.count().over(ibis.window(group_by="person"))
+        placed = known.mutate(place=place, number=number)
+        beyond = placed["number"].cast("int64") - whole(2) * placed["place"].cast("int64")
+        return placed.filter((beyond == whole(1)) | (beyond == whole(2))).select("person", "value")
 
     def measure(
         self,
@@ -127,12 +144,7 @@ class EngineAmounts:
 
     def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
         """How many users' amounts have at least so large a squared norm, for each bound."""
-        norms = self._norms(place, shift)
-        each = {
-            f"bound{number}": as_number(norms["squared"] >= whole(bound)).sum()
-            for number, bound in enumerate(at_least)
-        }
-        return self._numbers(norms.aggregate(**each))
+        return self._reaching(self._norms(place, shift), "squared", map(whole, at_least))
 
     def scaled_sums(self, place: int, ration: Ration) -> Integers:
         """For each released item, the sum of its users' amounts, scaled into a ration."""
@@ -196,9 +208,16 @@ class EngineAmounts:
         unit = 2**shift
         return self._passes.quotient(number + whole(unit - 1), whole(unit))
 
-    def _numbers(self, row: Expression) -> list[int]:
-        """Return the numbers of a table of one row; where nobody is, there are NULLs."""
-        return [int(number or 0) for number in self._passes.run(row, 1).to_pylist()[0].values()]
+    def _reaching(
+        self, users: Expression, column: str, at_least: Iterable[Expression]
+    ) -> list[int]:
+        """Return how many of some users, a row each, have at least so much in a column."""
+        each = {
+            f"bound{number}": as_number(users[column] >= bound).sum()
+            for number, bound in enumerate(at_least)
+        }
+        (row,) = self._passes.run(users.aggregate(**each), 1).to_pylist()
+        return [int(number or 0) for number in row.values()]  # where nobody is, there are NULLs
 
 
 def _float(number: float) -> Expression:

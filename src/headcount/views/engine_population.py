@@ -17,7 +17,7 @@ from headcount.engines.base import Expression
 from headcount.inputs.open import Events
 from headcount.views.histogram import TopCounts, highest, unused_name
 from headcount.views.integers import as_number, root_of, whole
-from headcount.views.passes import Passes
+from headcount.views.passes import Passes, Queries
 from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class EnginePopulation:
         self, events: Events, user: str, items: Sequence[str], passes: Passes | None = None
     ) -> None:
         self._events = events
+        self._passes: Queries
         self._passes = passes = passes or Passes(events, user, items)
         # None may be the name of an item column, which would take its place in a join.
         names = ("item_number", "users", "user_number", "items_of_user")
@@ -62,8 +63,7 @@ class EnginePopulation:
         """For items not found yet, the sum of their users' weights, if it is large enough."""
         sizes = self._split.open_sizes
         giving = sizes.filter(sizes["items"] <= max_items_per_user)
-        weight = root_of(self._passes.quotient(whole(unit**2), giving["items"]))
-        giving = giving.select("user_number", weight=weight)
+        giving = giving.select("user_number", weight=self._weight(unit, giving["items"]))
         pairs = self._split.open_pairs.join(giving, "user_number")
         sums = pairs.group_by("item_number").agg(total=pairs["weight"].sum().cast("int64"))
         sums = sums.filter(sums["total"] >= max(1, at_least))
@@ -125,9 +125,13 @@ class EnginePopulation:
             spent=pairs["cost"].sum().cast("int64"),
             **{name: pairs[name].sum().cast("int64") for name in named},
         )
-        without = whole(GRID) - self._share(each["spent"])
+        return self._lost_of(each, each["spent"], list(named))
+
+    def _lost_of(self, each: Expression, spent: Expression, values: Sequence[str]) -> Expression:
+        """Return what users lose of sums of values, given what they have spent."""
+        without = whole(GRID) - self._share(spent)
         return each.select(
-            **{f"lost{number}": without * each[name] for number, name in enumerate(named)}
+            **{f"lost{number}": without * each[name] for number, name in enumerate(values)}
         )
 
     def _numbers(self, row: Expression) -> list[int]:
@@ -142,6 +146,10 @@ class EnginePopulation:
         table = {name: to_arrow(column[priced]) for name, column in columns.items()}
         public = self._passes.numbers(pa.table({"place": to_arrow(priced), **table}))
         return self._split.found_pairs.join(public, "place")
+
+    def _weight(self, unit: int, items: Expression) -> Expression:
+        """Return what a user with so many items gives to each."""
+        return root_of(self._passes.quotient(whole(unit**2), items))
 
     def _share(self, spent: Expression) -> Expression:
         """Return the largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""
@@ -166,7 +174,7 @@ class _Split:
         rounds: the items found, in the order they were found, a table for each round.
     """
 
-    passes: Passes
+    passes: Queries
     item_number: str
     pairs: Expression
     sizes: Expression

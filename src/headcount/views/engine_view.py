@@ -13,6 +13,7 @@ from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.everybody import EngineEverybody
 from headcount.views.exact_counts import count_items_and_users
+from headcount.views.grouped_population import GroupedPopulation
 from headcount.views.histogram import TopCounts, count_distinct_users
 from headcount.views.known_population import KnownPopulation
 from headcount.views.passes import Passes
@@ -84,9 +85,11 @@ class EngineView:
 
     def pairs(self) -> Pairs:
         """Return who has what, kept by the engine, or here as codes if the engine gives those."""
-        asked = self.events, self.user, self.items
-        if self._shared is None and self.events.engine.codes_rows:
+        asked, engine = (self.events, self.user, self.items), self.events.engine
+        if self._shared is None and engine.codes_rows:
             return CodedPopulation(*asked)
+        if self._shared is None and engine.groups_users:
+            return GroupedPopulation(*asked)
         return EnginePopulation(*asked, self._shared)
 
     def known_pairs(self) -> tuple[KnownPopulation, int, int]:

@@ -18,7 +18,45 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Passes:
+class Queries:
+    """Queries over some events and what is kept of them, run by the engine that holds those.
+
+    Attributes:
+        items: the names of the item columns.
+    """
+
+    def __init__(self, events: Events, items: Sequence[str]) -> None:
+        self._events = events
+        self._engine = events.engine
+        self.items = list(items)
+
+    def numbers(self, rows: "pa.Table") -> Expression:
+        """Put a small public table of numbers beside the events; no column of it holds items."""
+        return self._engine.upload(rows, "a table cannot be put beside the events")
+
+    def keep(self, query: Expression) -> Expression:
+        """Run a query once and keep its rows on the engine until the session ends."""
+        return self._engine.materialise(query, "the events cannot be aggregated")
+
+    def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
+        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
+
+        Use this and not Ibis's own, which goes through floats on most engines.
+        """
+        return self._engine.whole_quotient(dividend, divisor)
+
+    def exact_sum(self, numbers: Expression) -> Expression:
+        """Return the sum of 64-bit integers, which may need more bits; it is no error."""
+        return self._engine.exact_sum(numbers)
+
+    def run(self, query: Expression, most_rows: int | None = None) -> "pa.Table":
+        """Run one pass and return its rows, at most so many if a number is given."""
+        limited = query if most_rows is None else query.limit(most_rows)
+        result = self._engine.run(limited, "the events cannot be aggregated")
+        return as_items(self._events, result, self.items)
+
+
+class Passes(Queries):
     """The distinct (user, item) pairs of some events, held by the engine that holds those.
 
     Attributes:
@@ -48,9 +86,7 @@ class Passes:
             values: columns of numbers, if all rows are to be kept with these; None for pairs only.
         """
         prefix = "the events cannot be read"
-        self._events = events
-        self._engine = events.engine
-        self.items = list(items)
+        super().__init__(events, items)
         also = [] if events.person is None else [events.person]
         taken = [*self.items, *also, "user"]
         self.values = {
@@ -88,14 +124,6 @@ class Passes:
                 )
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
-    def numbers(self, rows: "pa.Table") -> Expression:
-        """Put a small public table of numbers beside the pairs; no column of it holds items."""
-        return self._engine.upload(rows, "a table cannot be put beside the events")
-
-    def keep(self, query: Expression) -> Expression:
-        """Run a query once and keep its rows on the engine until the session ends."""
-        return self._engine.materialise(query, "the events cannot be aggregated")
-
     def numbered(self, columns: Sequence[str], number: str, count: str) -> Expression:
         """Keep a table of what stands in some columns, each with a number and its count of pairs.
 
@@ -109,23 +137,6 @@ class Passes:
     def scattered(self, columns: Sequence[Expression]) -> Expression:
         """Return a fixed pseudo-random value of some columns of a row; it can be ordered by."""
         return reduce(self._engine.stable_hash, columns)
-
-    def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
-        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
-
-        Use this and not Ibis's own, which goes through floats on most engines.
-        """
-        return self._engine.whole_quotient(dividend, divisor)
-
-    def exact_sum(self, numbers: Expression) -> Expression:
-        """Return the sum of 64-bit integers, which may need more bits; it is no error."""
-        return self._engine.exact_sum(numbers)
-
-    def run(self, query: Expression, most_rows: int | None = None) -> "pa.Table":
-        """Run one pass and return its rows, at most so many if a number is given."""
-        limited = query if most_rows is None else query.limit(most_rows)
-        result = self._engine.run(limited, "the events cannot be aggregated")
-        return as_items(self._events, result, self.items)
 
 
 def _first_of_each(rows: "pa.Table", items: Sequence[str]) -> "pa.Table":

@@ -38,7 +38,7 @@ class Sensitivity:
 
     @staticmethod
     def users_in_bins() -> int:
-        """Of `sizes` and `losers`, as differences of neighbouring bounds: a user is in one bin."""
+        """Of histograms of users, as differences of neighbouring bounds: a user is in one bin."""
         return 1
 
     @staticmethod
@@ -229,6 +229,13 @@ class Amounts(Protocol):
         A user may have as much as the rows of the item, MOST_ROWS of them at most, times how far
         the value farthest from 0 is, clipped and with the centre taken off: or rows, if these are
         what is added up. Rows without a value do not count, nor do users who have no others.
+        """
+
+    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+        """How many users' middle value is at least so large, for each bound.
+
+        It is that of all values of the user, over all items, clipped: the lower one of the two in
+        the middle, if their number is even. Users without a value do not count.
         """
 
     def measure(

@@ -70,6 +70,7 @@ def with_true_types(
     Raises:
         SourceError: DuckDB cuts the values of a column that is asked for.
     """
+    import duckdb
     import ibis
     import ibis.expr.operations as ops
     import pyarrow as pa
@@ -92,8 +93,9 @@ def with_true_types(
         elif types[name].is_unknown() and pa.types.is_temporal(held.types[place]):
             types[name] = ibis.dtype(_NANOSECONDS[pa.types.is_time(held.types[place])])
         chosen.append(quoted)
+    by = f"DuckDB {duckdb.__version__}"  # Ibis reads it from a file, each time it is asked
     for schema in stored:
-        refuse_cuts(schema, held, columns, f"DuckDB {backend.version}")
+        refuse_cuts(schema, held, columns, by)
     if ibis.schema(types) == table.schema():
         return table
     select = f"SELECT {', '.join(chosen)} FROM ({select})"  # noqa: S608 (names are quoted)
@@ -185,7 +187,7 @@ class DuckDB(Engine):
     def has_day(self, time: Expression) -> Expression:
         """Return whether a time lies within the calendar; those in nanoseconds all do.
 
-        But for the infinite ones, which have no number of nanoseconds.
+        Infinite ones do not: they have no number of nanoseconds.
         """
         return time.notnull() if _in_nanoseconds(time) else super().has_day(time)
 
@@ -267,7 +269,7 @@ class DuckDB(Engine):
 
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""
-        # As Ibis does it, but for importing pandas, which takes a quarter of a second. The cast
+        # As Ibis does it, but without importing pandas, which takes a quarter of a second. The cast
         # leaves no dictionary in the result, which would hold items that are not in it. Where there
         # is nothing to cast it is left out: it would import all functions of Arrow first.
         con = self.backend.con

@@ -34,7 +34,7 @@ def read_memory(
     Only the columns that are asked for are looked at, if they are all there.
     """
     table = opening(lambda: _plain_types(_as_arrow(session, source, columns)), _ERROR_PREFIX)
-    # All rows now, or an item that is no text would be found only where its count is high.
+    # All rows now, or an item that is not text would be found only where its count is high.
     opening(lambda: table.validate(full=True), _ERROR_PREFIX)
     backend = connect(session)
 

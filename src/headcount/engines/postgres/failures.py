@@ -6,7 +6,7 @@ from headcount.engines.guard import ANY_FORM, running
 from headcount.errors import EngineError, HeadcountError, SourceError
 
 # Classes of SQLSTATE, its first two characters, and what to say of each. A message of the
-# server is never passed on: it quotes rows, and a URL's password may stand in it.
+# server is never passed on: it quotes rows, and it may contain the password of a URL.
 _STATES = {
     "08": "the connection was lost",
     "25": "the server lets nobody write, not even temporary tables",

@@ -1,11 +1,12 @@
 """Spark as an engine: what it runs, and how that is ended and cleaned up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
+from headcount.engines.groups import GroupedRows
 from headcount.engines.guard import interruptibly
 from headcount.engines.spark.failures import translated, undo
 from headcount.engines.spark.moments import with_time_zones
@@ -22,6 +23,7 @@ class Spark(Engine):
     """Spark. Since version 4 a column may have a collation, as in PostgreSQL."""
 
     compares_bytes = False
+    groups_users = True
 
     def typed(self, table: Expression) -> Expression:
         """Return a table in which moments have a time zone."""
@@ -30,7 +32,7 @@ class Spark(Engine):
         prefix = "this Ibis table cannot be read"
         spark = self.backend._session
         frame = translated(lambda: spark.sql(self.compiled(table)), prefix)
-        return self._viewed(frame, prefix)
+        return self.viewed(frame, prefix)
 
     def user_key(self, user: Expression) -> Expression:
         """Return Spark's own 64-bit hash of an id."""
@@ -125,27 +127,44 @@ class Spark(Engine):
         read the tables again, which may have changed.
         """
         spark, select = self.backend._session, self.compiled(query)
-        if spark.conf.get(_ANSI) != "true":
+        return self.viewed(self.keep_frame(lambda: spark.sql(select), error_prefix), error_prefix)
+
+    def keep_frame(self, made: Callable[[], Any], error_prefix: str) -> Any:  # noqa: ANN401
+        """Keep the rows of a data frame, as `materialise` does."""
+        if self.backend._session.conf.get(_ANSI) != "true":
             raise SettingsError(
                 f"{error_prefix}: methods with several passes need {_ANSI}=true, with which a sum "
                 "that is too large is an error"
             )
-        frame = translated(
-            lambda: self._interruptibly(lambda: spark.sql(select).localCheckpoint()),
-            error_prefix,
-            self.expected,
-        )
+        frame = self.answered(lambda: made().localCheckpoint(), error_prefix)
         self.session.at_end(partial(undo, lambda: _drop_blocks(frame)))
-        return self._viewed(frame, error_prefix)
+        return frame
+
+    def drop_frame(self, frame: Any) -> None:  # noqa: ANN401
+        """Let go of rows that are kept, before the session ends."""
+        undo(lambda: _drop_blocks(frame))
+
+    def answered(self, action: Callable[[], Any], error_prefix: str) -> Any:  # noqa: ANN401
+        """Run what has jobs of Spark run, so that Ctrl-C ends these."""
+        return translated(lambda: self._interruptibly(action), error_prefix, self.expected)
+
+    def group_users(
+        self, rows: Expression, user: str, items: Sequence[str], error_prefix: str
+    ) -> GroupedRows:
+        """Keep one row for each user, with their items in an array."""
+        from headcount.engines.spark.groups import group_users
+
+        return group_users(self, rows, user, items, error_prefix)
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
         """Let Spark send a table of this process to the tasks that need it."""
         spark = self.backend._session
-        return self._viewed(
+        return self.viewed(
             translated(lambda: spark.createDataFrame(rows), error_prefix), error_prefix
         )
 
-    def _viewed(self, frame: Any, error_prefix: str) -> Expression:  # noqa: ANN401
+    def viewed(self, frame: Any, error_prefix: str) -> Expression:  # noqa: ANN401
+        """Return a data frame as an Ibis table, until the session ends."""
         name = self.scratch_name()
         drop = self.backend._session.catalog.dropTempView
         self.session.at_end(partial(undo, lambda: drop(name)))

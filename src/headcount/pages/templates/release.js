@@ -125,6 +125,11 @@
   byId("save-csv").addEventListener("click", () => save(`${marked}.csv`, "text/csv", csv()));
   byId("save-json").addEventListener("click", () => save(`${marked}.json`, "application/json", text));
 
+  // What is folded away on the screen is on paper.
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
+  });
+
   byId("tools").hidden = false;
   byId("pager").hidden = false;
   if (options.series) heads[0].setAttribute("aria-sort", "ascending");

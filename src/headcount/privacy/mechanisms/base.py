@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What may be asked of a mechanism beside its budget; None leaves it to the mechanism.
+    """What may be asked of a mechanism besides its budget; None leaves it to the mechanism.
 
     Attributes:
         relative_error: r, the error to aim at for each count.

@@ -89,7 +89,7 @@ def add_noise(values: Sequence[int], sigma: float | Floats, source: WordSource) 
     Formal guarantee: the noises are independent, with P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the
     exact value of the float, if the words of the source are independent and uniform.
 
-    Edge cases: no values draw nothing. A sum that is no 64-bit integer becomes the nearest one.
+    Edge cases: no values draw nothing. A sum that is not a 64-bit integer becomes the nearest one.
     That happens to the exact sum, which is post-processing: noise alone is never cut off.
 
     Args:
@@ -98,8 +98,8 @@ def add_noise(values: Sequence[int], sigma: float | Floats, source: WordSource) 
         source: where words come from.
 
     Raises:
-        ValueError: a σ is no positive, finite number, or there are not as many as values.
-        TypeError: a value is no whole number.
+        ValueError: a σ is not a positive, finite number, or there are not as many as values.
+        TypeError: a value is not a whole number.
     """
     # A number that is not whole is an error here, where an array would cut it off unseen.
     given = np.fromiter(map(operator.index, values), dtype=np.int64, count=len(values))
@@ -159,7 +159,7 @@ def sample_each(sigmas: Floats, source: WordSource) -> Noise:
 def _proposed(
     laws: Sequence[Law], numbers: Sequence[int], source: WordSource
 ) -> tuple[Noise, NDArray[np.bool_]]:
-    """Make so many proposals of each law, of fresh words; return them and which are accepted."""
+    """Make proposals of each law from fresh words; return them and which are accepted."""
 
     def of_each(of_laws: Sequence[float]) -> NDArray[Any]:
         """Return a number for each proposal; one for all, which is quicker, with one law."""

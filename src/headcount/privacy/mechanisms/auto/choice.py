@@ -4,7 +4,9 @@ Private Count Release pays for every released item as if one user had them all; 
 pays for each user's own items, but must find them by weights that are small if users have many.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -21,32 +23,61 @@ from headcount.privacy.mechanisms.rationed.forecast import countable, ranks_up_t
 from headcount.privacy.mechanisms.rationed.hidden import HiddenUsers
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
-from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING as RATIONED
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import Population
 
 
-def rationed_items(look: CentredLook, sizes: Sizes, settings: Settings, budget: Budget) -> float:
-    """Return how many items a rationed release promises, whatever discovery gets of the budget.
+@dataclass(frozen=True)
+class Promises:
+    """How many items each mechanism promises, in each case of what noise may hide.
 
-    It is the mean over what may be hidden from the histogram of users: few heavy ones, or none.
+    A histogram of users may hide few heavy ones, or none.
+
+    Attributes:
+        chances: of the cases.
+        rationed: what a rationed release promises in each.
+        vetted: what a vetted release does, which does not depend on them.
     """
+
+    chances: Floats
+    rationed: Floats
+    vetted: float
+
+    @property
+    def gain(self) -> float:
+        """By what factor a rationed release gives more on average, as a logarithm."""
+        return float(self.chances @ self._gains)
+
+    @property
+    def worth_knowing(self) -> float:
+        """How much more, as a logarithm, the better of the two gives than the one to choose now."""
+        best = float(self.chances @ np.maximum(self._gains, 0.0))
+        return best - max(self.gain, 0.0)
+
+    @property
+    def _gains(self) -> Floats:
+        return np.log1p(self.rationed) - math.log1p(self.vetted)
+
+
+def promises(look: CentredLook, sizes: Sizes, settings: Settings, budget: Budget) -> Promises:
+    """Forecast both mechanisms, a rationed one with the best share of the budget for discovery."""
     falling = look.curve()
     ranks = ranks_up_to(max(look.seen))
     counts = np.array([falling.count_at(rank) for rank in ranks])
     cases = HiddenUsers([sizes]).cases()
+    chances = np.array([chance for chance, _ in cases])
     hidden = [users for _, users in cases]
 
-    def promised(share: Fraction) -> float:
+    def promised(share: Fraction) -> Promises:
         weight = TUNING.found_at * (2 * float(share) * budget.rho) ** -0.5
         found = ranks[counts >= weight * sizes.count_per_weight()].max(initial=0.0)
         ration = float(1 - RATIONED.first_round - RATIONED.fixed - share) * budget.rho
         counted = countable(ranks, counts, sizes, ration, settings.r, hidden)
-        each = zip(cases, counted, strict=True)
-        return sum(chance * min(float(found), number) for (chance, _), number in each)
+        return Promises(chances, np.minimum(counted, found), look.promised)
 
-    return max(promised(share) for share in RATIONED.second_rounds)
+    return max(map(promised, RATIONED.second_rounds), key=lambda each: each.gain)
 
 
 def release_automatically(
@@ -79,8 +110,15 @@ def release_automatically(
     rho = privacy_filter.left.rho
     look = centred_look(top, 0, users, settings, budget, privacy_filter, entropy)
     if look.seen:
-        sizes = PaidQueries(population, entropy, privacy_filter).sizes(TUNING.sizes * rho)
-        if rationed_items(look, sizes, settings, budget) > look.promised:
+        asking = PaidQueries(population, entropy, privacy_filter)
+        sizes = asking.sizes(TUNING.sizes * rho)
+        promised = promises(look, sizes, settings, budget)
+        for share in TUNING.closer:
+            if promised.worth_knowing <= share:
+                break
+            sizes = sizes.combined(asking.sizes(share * rho))
+            promised = promises(look, sizes, settings, budget)
+        if promised.gain > 0:
             return rationed_release(
                 population, settings.r, budget, entropy, privacy_filter=privacy_filter, sizes=sizes
             )

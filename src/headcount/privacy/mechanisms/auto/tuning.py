@@ -22,10 +22,15 @@ class Tuning:
         sizes: the share of ρ that buys a histogram of users by their items. With 0.3 % thirty users
             with everything among 5,000 could not be told from noise at ρ = 1, and a vetted release
             was chosen on two_populations, where a rationed one gives half as many items again.
+        closer: what more may be bought of that histogram, each if knowing whether few heavy users
+            are there promises more than it costs. With thirty of them among 5,000 at ρ = 0.5, a
+            rationed release, which gives half as many items, was chosen in 12 of 12 runs without
+            these and in none of 20 with them. On nine real sets a tenth of the runs buy one.
     """
 
     found_at: float = 4.0
     sizes: Fraction = Fraction(1, 100)
+    closer: tuple[Fraction, ...] = (Fraction(2, 100), Fraction(4, 100))
 
 
 TUNING = Tuning()

@@ -84,6 +84,16 @@ class Aggregates:
         centre = 0.0 if bounds is None or column in self.sums else sum(bounds) / 2
         return Quantity("sum", column, bounds, centre)
 
+    def has_unknown_centre(self, quantity: Quantity) -> bool:
+        """Whether it has yet to be found which number the values of a mean are near.
+
+        If only the mean is wanted, the middle of bounds is public. A sum may be of values that are
+        far from that.
+        """
+        column = quantity.column
+        known = quantity.bounds is not None and column not in self.sums
+        return quantity.kind == "sum" and column in self.means and not known
+
     def largest(self, quantity: Quantity) -> float | None:
         """Return how much a user may have of an item at most, if that is public."""
         if self.max_rows is None or (quantity.kind == "sum" and quantity.bounds is None):
@@ -121,6 +131,8 @@ class Aggregates:
         noise, made = "discrete Gaussian noise on", []
         for quantity in self.quantities:
             what = quantity.words
+            if self.has_unknown_centre(quantity):
+                made.append(f"{noise} histograms of users by the middle one of their {what}")
             if self.largest(quantity) is None:
                 made.append(f"{noise} a histogram of users by the most they may have of {what}")
             made.append(f"{noise} a histogram of users by the l2 norm of their {what}")

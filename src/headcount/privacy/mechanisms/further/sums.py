@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +14,13 @@ from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, sigma_for
 from headcount.privacy.mechanisms.base import Measure, Progress
 from headcount.privacy.mechanisms.further.aggregates import ROWS, Aggregates, mean_of, sum_of
+from headcount.privacy.mechanisms.further.centres import (
+    ANYWHERE,
+    CENTRE_SHARE,
+    CLOSER_LOOKS,
+    found_closer,
+    found_first,
+)
 from headcount.privacy.mechanisms.further.rations import (
     MAGNITUDES,
     SQUARED_NORMS,
@@ -28,8 +35,8 @@ from headcount.privacy.mechanisms.further.rations import (
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import EXPECTED, Amounts, Quantity, Ration, Sensitivity
 
-#: The share of what a quantity gets that goes to each histogram it needs. A twentieth makes the
-#: noise of its sums 3 % larger; at ρ = 1/2 a histogram then hides about 14 users.
+#: The share of what a quantity gets that goes to each histogram of how large amounts are. A
+#: twentieth makes the noise of its sums 3 % larger; at ρ = 1/2 it then hides about 14 users.
 HISTOGRAM_SHARE = Fraction(1, 20)
 
 
@@ -38,6 +45,7 @@ class Measured:
     """A quantity of each released item.
 
     Attributes:
+        quantity: what it is, with the centre that was found.
         estimates: with what is lost added.
         errors: the standard errors of these.
         noisy: as it was measured.
@@ -45,6 +53,7 @@ class Measured:
         chosen: the ration.
     """
 
+    quantity: Quantity
     estimates: Floats
     errors: Floats
     noisy: Floats
@@ -73,6 +82,8 @@ class Sums:
     ) -> None:
         self._asked, self._amounts = aggregates, amounts
         self._each = rho / len(aggregates.quantities)
+        # What is left of that for each, in the order of the quantities.
+        self._left = [self._each] * len(aggregates.quantities)
         self._entropy, self._filter = entropy, filter_
 
     def release(
@@ -87,70 +98,96 @@ class Sums:
 
         Edge cases: with no items nothing is asked and nothing is spent.
         """
-        quantities = self._asked.quantities
+        asked = self._asked.quantities
         if not counts.estimates.size:
             none = np.zeros(0)
-            made = [Measured(none, none, none, none, _NOTHING) for _ in quantities]
-            return self._named(dict(zip(quantities, made, strict=True))), {}
-        grids = []
-        for quantity in quantities:
+            made = [Measured(each, none, none, none, none, _NOTHING) for each in asked]
+            return self._named(dict(zip(asked, made, strict=True))), {}
+        quantities, grids = [], []
+        for place, each in enumerate(asked):
+            quantity = self._centred(place, each, progress)
             progress(f"looking how large amounts are: {quantity.words}")
-            grids.append(self._grid(quantity))
+            quantities.append(quantity)
+            grids.append(self._grid(place, quantity))
         divisors = divisors_for(counts.estimates, counts.errors)
         progress("adding up what each user has")
         self._amounts.measure(quantities, grids, released, divisors)
         found = {}
         for place, (quantity, grid) in enumerate(zip(quantities, grids, strict=True)):
             progress(f"adding up: {quantity.words}")
-            chosen = self._chosen(place, quantity, counts)
-            found[quantity] = self._measured(
+            chosen = self._chosen(place, counts)
+            found[asked[place]] = self._measured(
                 place, quantity, chosen, divisors.astype(np.float64) * grid
             )
         chosen_for = {
-            quantity.words: {
+            each.quantity.words: {
+                **({"centre": each.quantity.centre} if each.quantity.kind == "sum" else {}),
                 "grid": grid,
-                "lost": round(found[quantity].chosen.lost, 6),
-                "hidden_users": round(found[quantity].chosen.hidden),
+                "lost": round(each.chosen.lost, 6),
+                "hidden_users": round(each.chosen.hidden),
             }
-            for quantity, grid in zip(quantities, grids, strict=True)
+            for each, grid in zip(found.values(), grids, strict=True)
         }
         return self._named(found), {"rations": chosen_for}
 
-    def _grid(self, quantity: Quantity) -> float:
+    def _centred(self, place: int, quantity: Quantity, progress: Progress) -> Quantity:
+        """Return a quantity with a centre, found in histograms of users by their middle values."""
+        if not self._asked.has_unknown_centre(quantity):
+            return quantity
+        progress(f"looking where most users are: {quantity.words}")
+
+        def look(bounds: Sequence[float]) -> tuple[list[int], float]:
+            return self._histogram(
+                place, CENTRE_SHARE, lambda: self._amounts.middles(quantity, bounds)
+            )
+
+        found = found_first(*look(ANYWHERE))
+        for _ in range(CLOSER_LOOKS):
+            if found.closer is None:
+                break
+            found = found_closer(found.closer, found.centre, *look(found.closer))
+        return replace(quantity, centre=found.centre)
+
+    def _grid(self, place: int, quantity: Quantity) -> float:
         """Return the grid of a quantity's values: a public one, or from a histogram."""
         largest = self._asked.largest(quantity)
         if largest is None:
-            noisy, sigma = self._histogram(lambda: self._amounts.magnitudes(quantity, MAGNITUDES))
+            noisy, sigma = self._histogram(
+                place, HISTOGRAM_SHARE, lambda: self._amounts.magnitudes(quantity, MAGNITUDES)
+            )
             grid = grid_from(noisy, sigma)
         else:
             grid = grid_below(largest)
         return grid if quantity.kind == "sum" else min(max(grid, 1 / EXPECTED), 1.0)
 
-    def _chosen(self, place: int, quantity: Quantity, counts: Measure) -> Chosen:
+    def _chosen(self, place: int, counts: Measure) -> Chosen:
         """Return the ration of a quantity, from a histogram of norms."""
         shift = Ration.shift_for(counts.estimates.size)
-        noisy, sigma = self._histogram(lambda: self._amounts.norms(place, shift, SQUARED_NORMS))
-        variance = float(1 / (2 * self._for_sums(quantity)))
+        noisy, sigma = self._histogram(
+            place, HISTOGRAM_SHARE, lambda: self._amounts.norms(place, shift, SQUARED_NORMS)
+        )
+        variance = float(1 / (2 * self._left[place]))
         return ration_from(noisy, sigma, counts.estimates, shift, variance)
 
-    def _histogram(self, ask: Callable[[], Sequence[int]]) -> tuple[list[int], float]:
-        """Return a noisy histogram of users, each of whom is in one bin, and σ of its noise."""
-        sigma = sigma_for(self._each * HISTOGRAM_SHARE)
+    def _histogram(
+        self, place: int, share: Fraction, ask: Callable[[], Sequence[int]]
+    ) -> tuple[list[int], float]:
+        """Return a noisy histogram of users, each of whom is in one bin, and σ of its noise.
+
+        It takes its share of what the quantity at a place gets.
+        """
+        sigma = sigma_for(self._each * share)
         cost = Cost(measure_cost(sigma))
         ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
         self._filter.reserve(cost)
         noisy = self._entropy.discrete_gaussian(bins_of(ask()), sigma)
         self._filter.settle(cost)
+        self._left[place] -= self._each * share
         return noisy, sigma
-
-    def _for_sums(self, quantity: Quantity) -> Fraction:
-        """Return what is left of a quantity's share after its histograms."""
-        unknown = self._asked.largest(quantity) is None
-        return self._each * (1 - HISTOGRAM_SHARE * (2 if unknown else 1))
 
     def _measured(self, place: int, quantity: Quantity, chosen: Chosen, units: Floats) -> Measured:
         squared = chosen.ration.squared
-        sigma = sigma_for(self._for_sums(quantity), squared)
+        sigma = sigma_for(self._left[place], squared)
         cost = Cost(measure_cost(sigma, squared))
         ensure_covers(cost.rho, sigma, Sensitivity.scaled_sums(squared))
         self._filter.reserve(cost)
@@ -161,6 +198,7 @@ class Sums:
         added = noisy * chosen.lost
         variance = (sigma * (1 + chosen.lost)) ** 2 + added**2 + chosen.spread
         return Measured(
+            quantity,
             (noisy + added) * units,
             np.sqrt(variance) * units,
             noisy * units,
@@ -176,10 +214,13 @@ class Sums:
         for column in asked.sums:
             bounds = asked.bounds.get(column)
             lowest = 0.0 if bounds is not None and bounds[0] >= 0 else None
-            made.append(_measure(sum_of(column), found[asked.summed(column)], lowest=lowest))
+            total = found[asked.summed(column)]
+            if column in asked.means:
+                total = _about_zero(total, found[Quantity("present", column)])
+            made.append(_measure(sum_of(column), total, lowest=lowest))
         for column in asked.means:
             total, rows = found[asked.summed(column)], found[Quantity("present", column)]
-            made.append(_mean(mean_of(column), asked.summed(column), total, rows))
+            made.append(_mean(mean_of(column), total, rows))
         return tuple(made)
 
 
@@ -192,12 +233,29 @@ def _measure(
     return Measure(name, of.estimates, of.errors, of.noisy, of.sigmas, whole, lowest)
 
 
-def _mean(name: str, quantity: Quantity, total: Measured, rows: Measured) -> Measure:
+def _about_zero(total: Measured, rows: Measured) -> Measured:
+    """Return the sum of values: that of their distances from the centre, and the centre times rows.
+
+    Of values around a centre, the noise of both together is about that of a sum of the values
+    themselves: sums.md.
+    """
+    centre = total.quantity.centre
+    return replace(
+        total,
+        estimates=total.estimates + centre * rows.estimates,
+        errors=np.hypot(total.errors, centre * rows.errors),
+        noisy=total.noisy + centre * rows.noisy,
+        sigmas=np.hypot(total.sigmas, centre * rows.sigmas),
+    )
+
+
+def _mean(name: str, total: Measured, rows: Measured) -> Measure:
     """Return the ratio of two released numbers, with what the errors of both make of its own.
 
     To first order a ratio m = s/r is off by (error of s − m·error of r)/r. Where r is not known
     better than to its own size, it is taken to be as large as its error.
     """
+    quantity = total.quantity
     below = np.maximum(rows.estimates, rows.errors)
     ratio = total.estimates / below if below.size else below
     error = np.hypot(total.errors, ratio * rows.errors) / below

@@ -1,6 +1,6 @@
 """Counts of the items of a public list: one noise for all of them, and nothing to find.
 
-`known.md`, beside this file, is the proof of what `known_release` claims.
+`known.md`, next to this file, proves what `known_release` claims.
 """
 
 import math
@@ -63,7 +63,7 @@ def known_release(
     bound: int | None = None,
     most: int | None = None,
 ) -> KnownCounts:
-    """Count so many items, which have all been found in a population that has no others.
+    """Count the given number of items, all of which were found in a population that has no others.
 
     Formal guarantee: the result, all of it, is ``rho``-zCDP with respect to adding or removing one
     user, with no δ (known.md).

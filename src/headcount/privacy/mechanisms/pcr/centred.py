@@ -16,7 +16,7 @@ from headcount.privacy.randomness import Entropy
 
 
 def centred_cost(sigma: float, number: int = 1) -> Fraction:
-    """ρ of so many centred counts with a standard error of σ each: number/(8σ²), rounded up."""
+    """ρ of a number of centred counts with a standard error of σ each: number/(8σ²), rounded up."""
     return measure_cost(2 * sigma, number)
 
 

@@ -5,7 +5,7 @@ from headcount.privacy.mechanisms.pcr.look import STEP, RankCurve
 from headcount.privacy.mechanisms.pcr.rounds import ROUNDS, plan_round
 
 # Measured on the runs of vetting.md: nominations and tests for one item that is found, and the
-# share of ρ for everything that is no item's.
+# share of ρ for everything that belongs to no item.
 _NOMINATIONS, _TESTS, _OVERHEAD = 1.35, 1.7, 0.05
 # The standard error that a count ends up with, as a part of the target error, and the least share
 # of its precision that the measurement has.

@@ -33,7 +33,7 @@ class Precisions:
 
     @property
     def cost(self) -> float:
-        """ρ of all of it, but for rounding."""
+        """ρ of all of it, apart from rounding."""
         return (float(self.items.sum()) + self.users) / 8
 
 

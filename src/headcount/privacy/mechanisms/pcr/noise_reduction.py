@@ -69,7 +69,7 @@ def with_steps(level: Level) -> Level:
 def measure_in_steps(
     true_counts: Sequence[int], sigma: float, r: float, entropy: Entropy
 ) -> Measured:
-    """Measure each count until σ is small beside it, or to the last step.
+    """Measure each count until σ is small compared with it, or to the last step.
 
     Whether to go on is decided from the noisy count alone. The steps taken, and what they cost, may
     be published.

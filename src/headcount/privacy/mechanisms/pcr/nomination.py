@@ -71,7 +71,7 @@ class _Clocks:
         self._errors: Floats = error + RELATIVE_ERROR * np.abs(gains)
 
     def first(self, number: int) -> Integers:
-        """Return who rings among the first so many, in no order that means anything."""
+        """Return who rings first, that many of them, in no order that means anything."""
         # One of 2^23 words says so little that its key may be anything.
         coarse = np.isinf(self._errors)
         low = np.where(coarse, -math.inf, self._keys - np.where(coarse, 0.0, self._errors))

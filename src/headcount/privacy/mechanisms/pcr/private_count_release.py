@@ -1,6 +1,6 @@
 """Private Count Release, the paper's algorithm, one race per level.
 
-`pcr.md`, beside this file, is the proof of what `private_count_release` claims.
+`pcr.md`, next to this file, proves what `private_count_release` claims.
 """
 
 from collections.abc import Callable, Sequence

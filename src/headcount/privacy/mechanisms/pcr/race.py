@@ -2,7 +2,7 @@
 
 Every candidate and ⊥ gets a clock (`clocks`); whoever rings before ⊥ is picked, in the order
 of ringing. That list has exactly the law of the paper's calls repeated until ⊥ (Plackett–
-Luce), and `race.md`, beside this file, proves that and what it costs.
+Luce), and `race.md`, next to this file, proves that and what it costs.
 
 A run has some 100 levels and up to millions of candidates, of which a level picks a few
 dozen. So the clocks of several levels are drawn at once, fresh ones for each. And candidates

@@ -76,7 +76,7 @@ class Level:
         return picks
 
     def most(self, picks: int) -> Cost:
-        """Return the most that this level can cost with so many picks."""
+        """Return the most that this level can cost with that many picks."""
         return Cost(self.each * picks, self.delta(picks))
 
     def cost(self, picks: int, items: int) -> Cost:

@@ -89,7 +89,7 @@ class Settings:
             raise SettingsError("δ* follows from δ and the number of levels here; leave it out")
 
     def factor(self, released: int) -> float:
-        """How many times the paper's σ(ε) to use after so many items were released.
+        """How many times the paper's σ(ε) to use after that many items were released.
 
         The first items have nobody to be estimated from but themselves.
         """

@@ -1,6 +1,6 @@
 """A vetted release: rounds of nominations and tests, then a measurement of all that was named.
 
-`vetting.md`, beside this file, is the proof of what `vetted_release` claims. Every number that
+`vetting.md`, next to this file, proves what `vetted_release` claims. Every number that
 decides what is done next follows from noisy values that were paid for.
 """
 
@@ -28,7 +28,7 @@ from headcount.privacy.randomness import Entropy
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# If less than this share of nominees is named, the next round is for items so many times smaller.
+# If less than this share of nominees is named, the next round is for items this many times smaller.
 _ENOUGH, _FALLS = 0.5, 1.25
 # Noise scales are rounded up to powers of this, so that many items share a call of the sampler.
 _SIGMA_STEP = 1.01

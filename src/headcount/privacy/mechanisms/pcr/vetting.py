@@ -3,7 +3,7 @@
 Unknown Domain Gumbel pays for ⊥, which must outweigh all candidates that one user may bring. Here
 the exponential mechanism has no ⊥ and no δ: it nominates candidates and tells nobody which. A
 centred Gaussian test then decides which of them are named, and only tests need δ. `vetting.md`,
-beside this file, is the proof.
+next to this file, is the proof.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Vetting:
     """A run of rounds, and its secret state. Nothing of it may be published but what is `named`.
 
     Nominees are known by a number, in an order drawn by lot. **Nothing may depend on a candidate's
-    place in the histogram**: that is no function of what is paid for.
+    place in the histogram**: that is not a function of what is paid for.
 
     Attributes:
         places: the nominees' places among the candidates.

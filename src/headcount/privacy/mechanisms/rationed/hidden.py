@@ -17,8 +17,9 @@ from headcount.privacy.mechanisms.rationed.sizes import GROUP, Floats, Sizes
 #: How many users such a group may have, in σ of a histogram: with more they are no small group.
 _STEP = 0.25
 _NUMBERS: Floats = np.arange(_STEP, GROUP, _STEP)[:, None]
-#: Over how many bins they are spread, and how many bins the heaviest lose less than the most.
-_WIDTHS = (1, 2, 4, 8)
+#: Over how many bins they are spread. With 8 as well, the tail of all users on yelp_5core was taken
+#: for a group that goes up to the last bin in 1 of 14 runs at ρ = 0.5: 45 items came out, not 740.
+_WIDTHS = (1, 2, 4)
 #: How many cases a number of users makes, if not all of them.
 _CASES = 8
 _BINS = max(len(Losers.BOUNDS), len(Sizes.BOUNDS))
@@ -79,6 +80,11 @@ class HiddenUsers:
         normed: Floats = chances / (chances.sum() + math.exp(-none))
         return normed
 
+    @property
+    def none(self) -> float:
+        """The chance that there is no such group."""
+        return max(0.0, 1 - float(self._chances.sum()))
+
     def cases(self) -> list[tuple[float, Floats]]:
         """Return what may be: its chance, and how many users of the group are in each bin.
 
@@ -88,7 +94,7 @@ class HiddenUsers:
         chances = self._chances.sum(axis=1)
         parts = np.array_split(np.arange(chances.size), _CASES)
         some = [(float(chances[part].sum()), users[part].sum(axis=0)) for part in parts]
-        none = (max(0.0, 1 - float(chances.sum())), 0.0 * users[0])
+        none = (self.none, 0.0 * users[0])
         return [none, *((chance, all_ / chance) for chance, all_ in some if chance > 0)]
 
     def moments(self, lost: Floats) -> tuple[float, float]:
@@ -122,6 +128,8 @@ class HiddenLosers(HiddenUsers):
 
     def clipped(self, place: int, most: float) -> tuple[float, float]:
         """Return what share it loses where one histogram was asked for, with its losses clipped."""
+        if not self.asked:
+            return 0.0, 0.0
         losers = self.asked[place]
         each = _spread(losers) @ np.minimum(AMOUNTS, most)
         return self.moments(_NUMBERS * losers.sigma * each / losers.unit)

@@ -98,10 +98,9 @@ def best(
         kept = point.kept
         if point.spare and not (place <= furthest and harmless(kept.size, loss, r)):
             continue
-        noise = (point.sigmas[kept] / beliefs.estimates[kept]) ** 2
+        squared = stated(point, beliefs, loss, lean * loss, error)
         some = beliefs.expected.some(kept)
-        squared = variances(some, noise, loss, lean * loss, error)
-        biases[place] = bias(some, noise, loss, lean * loss)
+        biases[place] = bias(some, _noise(point, beliefs), loss, lean * loss)
         promised[place] = number_released(np.sqrt(squared), r)
         squares[place] = float(squared.mean())
     most_bias = max(TUNING.bias * r, min(biases.values()))
@@ -109,6 +108,25 @@ def best(
     most = max(promised[place] for place in fair)
     good = [place for place in fair if promised[place] == most]
     return min(good, key=lambda place: squares[place])
+
+
+def stated(point: Point, beliefs: Beliefs, loss: float, lean: float, error: float) -> Floats:
+    """Return the relative variances that the counts of a point will be stated with.
+
+    Args:
+        point: of the path.
+        beliefs: about the items.
+        loss: what is lost there on average.
+        lean: how much more for each standard deviation of heaviness.
+        error: how far off the loss may be.
+    """
+    some = beliefs.expected.some(point.kept)
+    return variances(some, _noise(point, beliefs), loss, lean, error)
+
+
+def _noise(point: Point, beliefs: Beliefs) -> Floats:
+    noise: Floats = (point.sigmas[point.kept] / beliefs.estimates[point.kept]) ** 2
+    return noise
 
 
 def harmless(number: int, loss: float, r: float) -> bool:

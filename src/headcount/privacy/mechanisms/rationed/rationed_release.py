@@ -31,7 +31,15 @@ from headcount.privacy.mechanisms.rationed.losses import (
     features,
     pooled,
 )
-from headcount.privacy.mechanisms.rationed.path import Point, best, harmless, path, released
+from headcount.privacy.mechanisms.rationed.path import (
+    Point,
+    best,
+    harmless,
+    number_released,
+    path,
+    released,
+    stated,
+)
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -105,11 +113,15 @@ def rationed_release(
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
     coarse = asking.counts(noise, TUNING.coarse * rho)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
-    point, losses = _Search(asking, beliefs, sizes, r, rho).run()
+    search = _Search(asking, beliefs, sizes, r, rho)
+    point, losses = search.run()
+    # Costs, and so losses, stay as they were asked about; what is left decides the noise.
+    rest = asking.filter.left.rho
+    scale = math.sqrt(search.ration / rest)
+    sigmas = np.maximum(scale * point.sigmas[point.kept], sigma_for(rest))
     chosen = np.full(found.number, np.inf)
-    chosen[point.kept] = point.sigmas[point.kept]
-    measured = asking.counts(chosen, asking.filter.left.rho)[point.kept]
-    sigmas = point.sigmas[point.kept]
+    chosen[point.kept] = sigmas
+    measured = asking.counts(chosen, rest)[point.kept]
     estimates, errors = estimated(found, point.kept, measured, sigmas, losses)
     good = released(errors / estimates, r)
     good = good[np.argsort(-estimates[good], kind="stable")]
@@ -132,6 +144,7 @@ class _Search:
         self.asking, self.beliefs, self.r = asking, beliefs, r
         self.rho = rho
         asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
+        #: What a user has for the counts. Costs are parts of it, whatever is left in the end.
         self.ration = asking.filter.left.rho - asked * rho
         self.points = path(beliefs, r, sigma_for(self.ration))
         loads = np.array([point.load for point in self.points])
@@ -147,31 +160,69 @@ class _Search:
 
     def run(self) -> tuple[Point, ItemLosses]:
         """Return how far to go, and what share of each item is lost there."""
-        place = self._best(0.0)
+        place = self._best(self._expected())
         for _ in range(TUNING.questions):
             self._ask_users(place)
-            place = self._best(0.0)
+            place = self._best(self._expected())
+        place = self._ask_whether_hidden(place)
         self._ask_features(place)
         # Not further than what was asked about last.
-        place = min(self._best(1.0, self._furthest()), place)
         losses, errors = self._expected()
+        place = min(self._best((losses, errors), 1.0, self._furthest()), place)
         point = self.points[place]
         slopes = pooled(self.fits, losses)
         rows = self._rows(point)
         return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
 
-    def _best(self, doubt: float, furthest: int | None = None) -> int:
-        losses, errors = self._expected()
-        lean = float(pooled(self.fits, losses).means[-1])
+    def _ask_whether_hidden(self, place: int) -> int:
+        """Ask again while the answer is worth more than it costs; return how far to go then.
+
+        Noise may look like few users with nearly everything. What there would be without them is
+        promised with the chance that there are none.
+        """
+        for _ in range(TUNING.more_questions):
+            group, without = self._hidden, self._expected(HiddenLosers([]))
+            further = self._best(without)
+            promised = [self._promised(further, without), self._promised(place, self._expected())]
+            gain = math.log(max(promised[0], 1) / max(promised[1], 1))
+            if group.none * gain <= TUNING.users_asked:
+                break
+            self._ask_users(further)
+            place = self._best(self._expected())
+        return place
+
+    def _promised(self, place: int, expected: tuple[Floats, Floats]) -> int:
+        losses, errors = expected
+        lean = self._lean(losses)
+        loss, error = float(losses[place]), float(errors[place])
+        squared = stated(self.points[place], self.beliefs, loss, lean * loss, error)
+        return number_released(np.sqrt(squared), self.r)
+
+    def _best(
+        self, expected: tuple[Floats, Floats], doubt: float = 0.0, furthest: int | None = None
+    ) -> int:
+        losses, errors = expected
         last = len(self.points) if furthest is None else furthest
+        lean = self._lean(losses)
         return best(self.points, self.beliefs, losses, doubt * errors, lean, self.r, last)
 
-    def _expected(self) -> tuple[Floats, Floats]:
+    def _lean(self, losses: Floats) -> float:
+        """Return how much more is lost for a standard deviation of heaviness, in parts of it."""
+        return float(pooled(self.fits, losses).means[-1])
+
+    @property
+    def _hidden(self) -> HiddenLosers:
+        return HiddenLosers([losers for _, losers in self.asked])
+
+    def _expected(self, hidden: HiddenLosers | None = None) -> tuple[Floats, Floats]:
         """Return what is lost at each point on average, and how far off that may be.
 
         Where a user with every item is within the ration, nobody loses.
+
+        Args:
+            hidden: users whom noise hides; what the answers say of them if not given.
         """
-        hidden = HiddenLosers([losers for _, losers in self.asked])
+        hidden = hidden or self._hidden
         losses, errors = self.curve(hidden).expected()
         more, unsure = hidden.losses(self.most_lost)
         nobody = np.array([point.full <= 1 for point in self.points])

@@ -1,6 +1,7 @@
 """A noisy histogram of users by how many items they have."""
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -35,7 +36,7 @@ class Sizes:
     #: The most items that users of a bin have; the last has no end.
     UPPERS: ClassVar[list[int]] = [bound - 1 for bound in [*BOUNDS[1:], BOUNDS[-1] * 2 + 1]]
 
-    def __init__(self, noisy: list[int], sigma: float) -> None:
+    def __init__(self, noisy: Sequence[float], sigma: float) -> None:
         self.noisy = users = np.array(noisy, dtype=np.float64)
         self.sigma = sigma
         self._half = self._half_way(users, sigma)
@@ -44,6 +45,12 @@ class Sizes:
         self.users = np.where(users < TUNING.seen * sigma, 0.0, users)
         #: The middle of each bin.
         self.items = np.sqrt(np.array(self.BOUNDS, dtype=np.float64) * np.array(self.UPPERS))
+
+    def combined(self, other: "Sizes") -> "Sizes":
+        """Return what two histograms of the same users say together."""
+        mine, others = self.sigma**-2, other.sigma**-2
+        noisy = (mine * self.noisy + others * other.noisy) / (mine + others)
+        return Sizes(noisy.tolist(), (mine + others) ** -0.5)
 
     @cached_property
     def top(self) -> int:

@@ -53,8 +53,8 @@ class Threshold(Mechanism):
     def prepare(
         self, view: DataView, entropy: Entropy, progress: Progress
     ) -> Callable[[], MechanismResult]:
-        """Count users per item, so many items of each."""
-        progress("counting users per item, so many items of each")
+        """Count users per item, with a limited number of items of each."""
+        progress("counting users per item, with a bound on the items of each")
         method = self.thresholding
         moved = Sensitivity.bounded_counts(method.max_items_per_user)
         ensure_covers(method.cost.rho, method.sigma, moved)
@@ -77,7 +77,7 @@ class Threshold(Mechanism):
             spent=released.spent,
             settings=self.to_dict(),
             mechanisms=(
-                "contribution bound: so many items of each user count",
+                "a contribution bound: a limited number of items of each user count",
                 "discrete Gaussian noise on each count, and a threshold",
             ),
         )

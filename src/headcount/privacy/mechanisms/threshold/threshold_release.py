@@ -1,6 +1,6 @@
 """Noise on every count and a threshold, for owners who know how many items a user has at most.
 
-`threshold.md`, beside this file, is the proof of what `threshold_release` claims.
+`threshold.md`, next to this file, proves what `threshold_release` claims.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Real engines. Where a part is missing the test says so and is skipped; in CI it fails."""
+"""Real engines, each started once in a process, for the tests of every folder.
+
+Where a part is missing the test says so and is skipped; in CI it fails.
+"""
 
 import os
 import sqlite3
