@@ -1,6 +1,7 @@
 """The pictures say what the numbers say."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.pages import Document
-from headcount.pages.charts import BARS, POINTS, bars_of, curve_of, over_time, shares_of
+from headcount.pages.charts import (
+    BARS,
+    POINTS,
+    bars_of,
+    curve_of,
+    over_time,
+    parts_of,
+    shares_of,
+)
 from headcount.pages.scales import steps_around
+from headcount.results.release import Release, metadata_of
 from tests.pages.made import films, measure, page_of, release_with, weekly
 
 
@@ -106,3 +116,28 @@ def test_what_was_spent_is_a_share_of_the_budget():
     rho, delta = shares_of(Document.of_release(films(3)))
     assert (rho.name, rho.percent) == ("ρ", 50.0)
     assert (delta.name, delta.percent) == ("δ", 30.0)
+
+
+def spending(release, parts):
+    """Return a release whose account says what was spent on what."""
+    settings = {**release.settings, "spent_on": parts}
+    stated = replace(release.guarantee, settings=settings)
+    return Release(release.table.replace_schema_metadata(metadata_of(stated)), stated)
+
+
+def test_what_rho_was_spent_on_is_told_by_purpose():
+    half = {"rho": films(3).guarantee.rho / 2, "delta": 0.0}
+    made = spending(films(3), {"finding <b>items</b>": half, "counting": half})
+    found, counted = parts_of(Document.of_release(made))
+    assert (found.purpose, found.percent, counted.percent) == ("finding <b>items</b>", 50.0, 50.0)
+    assert "<li>finding &lt;b&gt;items&lt;/b&gt;: " in page_of(made)
+    assert parts_of(Document.of_release(films(3))) == []
+    assert "What ρ was spent on" not in page_of(films(3))
+
+
+@pytest.mark.parametrize(
+    "parts", [[], 3, {"a": 3}, {"a": {}}, {"a": {"rho": "1"}}, {"a": {"rho": -1.0}}]
+)
+def test_a_page_is_not_made_of_parts_that_are_no_numbers(parts):
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        Document.of_release(spending(films(3), parts))

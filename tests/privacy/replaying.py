@@ -205,9 +205,9 @@ class Stage:
             return tape.take(("nominate", gaps.size, epsilon, number), run, gaps.tolist())
 
         def charged(kind, charge):
-            def taped(self, cost):
-                tape.note(kind, cost)
-                charge(self, cost)
+            def taped(self, cost, *purpose):
+                tape.note(kind, cost, *purpose)
+                charge(self, cost, *purpose)
 
             return taped
 
@@ -231,5 +231,6 @@ def published(result: MechanismResult) -> dict[str, object]:
         "items": plain(result.items),
         "measures": measures,
         "spent": result.spent,
+        "spent_on": result.spent_on,
         "settings": result.settings,
     }

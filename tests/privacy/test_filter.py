@@ -20,10 +20,10 @@ costs = st.builds(Cost, amounts, amounts)
 def test_no_sequence_overspends(total, steps):
     """Steps that reserve, settle for more or less, or die before they settle."""
     privacy_filter, paid = PrivacyFilter(total), Cost()
-    for reserved, settled, dies in steps:
+    for place, (reserved, settled, dies) in enumerate(steps):
         room = privacy_filter.left
         try:
-            privacy_filter.reserve(reserved)
+            privacy_filter.reserve(reserved, f"purpose {place % 2}")
         except BudgetExceededError:
             assert not reserved.fits(room) or privacy_filter.spent != paid
             continue
@@ -42,8 +42,20 @@ def test_no_sequence_overspends(total, steps):
             privacy_filter.settle(reserved)
             paid += reserved
         assert privacy_filter.spent == paid
+        assert sum(privacy_filter.spent_on.values(), Cost()) == paid
         assert paid.fits(total)
         assert privacy_filter.left == Cost(total.rho - paid.rho, total.delta - paid.delta)
+
+
+def test_what_was_spent_is_kept_by_its_purpose():
+    privacy_filter = PrivacyFilter(Cost(Fraction(1)))
+    for purpose, tenths in (("one", 1), ("other", 2), ("one", 3)):
+        privacy_filter.reserve(Cost(Fraction(1, 2)), purpose)
+        privacy_filter.settle(Cost(Fraction(tenths, 10)))
+    assert privacy_filter.spent_on == {
+        "one": Cost(Fraction(4, 10)),
+        "other": Cost(Fraction(2, 10)),
+    }
 
 
 def test_what_is_not_reserved_cannot_be_settled():

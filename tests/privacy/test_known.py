@@ -205,7 +205,9 @@ def test_users_with_many_items_are_allowed_for_once_they_stand_out():
 
 
 def test_what_some_users_lose_is_part_of_the_error():
-    made = KnownCounts(np.zeros(2), sigma=3.0, bound=1, low=4.0, hidden=0, spent=Cost())
+    made = KnownCounts(
+        np.zeros(2), sigma=3.0, bound=1, low=4.0, hidden=0, spent=Cost(), spent_on={}
+    )
     assert made.errors.tolist() == [5.0, 5.0]
 
 

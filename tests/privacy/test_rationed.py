@@ -166,8 +166,8 @@ class Spy:
         privacy_filter.reserve = self._reserve
         privacy_filter.settle = self._settle
 
-    def _reserve(self, cost):
-        self.reserve(cost)
+    def _reserve(self, cost, purpose):
+        self.reserve(cost, purpose)
         self.log.append(("reserve", cost))
 
     def _settle(self, cost):

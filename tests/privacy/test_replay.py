@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.mechanisms import Options, mechanism, names
 from headcount.privacy.mechanisms.auto import choice
 from tests.privacy.replaying import Data, Stage, Tape, published
@@ -162,6 +163,17 @@ def test_nothing_else_stands_in_the_settings(case, stage):
     """A figure that is added here is published: it must be a parameter, or paid for."""
     _, made = stage.record(case.made(), case.seen(MANY))
     assert made.settings.keys() == case.settings
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_was_spent_is_told_by_purpose_if_it_follows_from_answers(case, stage):
+    """What rounds of vetting cost depends on nominees that are never published."""
+    _, made = stage.record(CASES[case].made(), CASES[case].seen(MANY))
+    assert sum(made.spent_on.values(), Cost()) == made.spent
+    if made.settings.get("selection") == "vetted":
+        assert len(made.spent_on) == 1
+    if case in ("rationed", "auto"):
+        assert {"finding items", "counting the users of items"} < made.spent_on.keys()
 
 
 def found_weights(tape: Tape) -> list[list[int]]:

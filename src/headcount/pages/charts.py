@@ -94,6 +94,15 @@ class Share:
     words: str
 
 
+@dataclass(frozen=True)
+class Part:
+    """What one purpose took of ρ."""
+
+    purpose: str
+    used: str
+    percent: float
+
+
 def bars_of(document: Document, measure: Measure) -> Bars | None:
     """Return the bars of the items with the largest numbers.
 
@@ -228,4 +237,14 @@ def shares_of(document: Document) -> list[Share]:
             words,
         )
         for name, used, total, words in parts
+    ]
+
+
+def parts_of(document: Document) -> list[Part]:
+    """Return what ρ was spent on, in the order of the steps; nothing if that is not told."""
+    guarantee = document.guarantee
+    return [
+        Part(purpose, shown_above(spent["rho"], 3), percent(min(1.0, spent["rho"] / guarantee.rho)))
+        for purpose, spent in guarantee.spent_on.items()
+        if guarantee.rho
     ]

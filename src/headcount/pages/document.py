@@ -181,7 +181,8 @@ def _number(value: Plain) -> float:
 def _check_guarantee(guarantee: Guarantee) -> None:
     """Refuse an account whose numbers are none, which anybody may have written into a file."""
     spent = guarantee.spent
-    numbers = (guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"])
+    numbers = [guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"]]
+    numbers += [part["rho"] for part in guarantee.spent_on.values()]
     if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
         raise ValueError("a budget is made of numbers")
     if not isinstance(guarantee.private, bool) or not isinstance(guarantee.settings, dict):

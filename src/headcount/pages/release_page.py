@@ -5,13 +5,14 @@ from pathlib import Path
 
 from headcount.outputs.csv import LEADING
 from headcount.outputs.files import AtomicFile
-from headcount.pages.charts import bars_of, curve_of, over_time, shares_of
+from headcount.pages.charts import bars_of, curve_of, over_time, parts_of, shares_of
 from headcount.pages.document import Document
 from headcount.pages.html import LONGEST, rendered
 from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
 from headcount.results.digits import DECIMALS_BELOW
+from headcount.results.guarantee import SPENT_ON
 from headcount.results.release import Release
 
 #: The rows in the page itself, and those of each page of the table.
@@ -47,8 +48,11 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         over_time=over_time(document),
         period=document.period(),
         shares=shares_of(document),
+        parts=parts_of(document),
         rows=[_shown(document, row) for row in document.rows_for_people()[:ROWS]],
-        settings=[(name, _plain(value)) for name, value in guarantee.settings.items()],
+        settings=[
+            (name, _plain(value)) for name, value in guarantee.settings.items() if name != SPENT_ON
+        ],
         options={
             "columns": document.columns,
             "items": len(items),

@@ -20,6 +20,8 @@ ADJACENCY = "add or remove"
 #: Whose rows those are, in a word; `Unit` has the sentence. Other units, such as a user within a
 #: period, get words of their own.
 PRIVACY_UNIT = "user"
+#: The setting that says what was spent on what.
+SPENT_ON = "spent_on"
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,14 @@ class Guarantee:
             stated |= {"variant": None, "adjacency": None, "privacy_unit": None}
         totals = account.get("totals", {})
         return cls(**stated, settings=account["settings"], totals=totals)
+
+    @property
+    def spent_on(self) -> dict[str, dict[str, float]]:
+        """What was spent, as in ``spent``, by what it was for; empty if that is not told."""
+        parts = self.settings.get(SPENT_ON, {})
+        if not isinstance(parts, dict):
+            raise TypeError("what was spent on what is a table")
+        return parts
 
     @property
     def protected_period(self) -> str | None:

@@ -14,7 +14,7 @@ from headcount.privacy.accounting.rounding import float_above, shown_above
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import METADATA_KEY, account_of
 from headcount.results.digits import rounded_interval
-from headcount.results.guarantee import Guarantee
+from headcount.results.guarantee import SPENT_ON, Guarantee
 from headcount.results.notices import Notice, notices_about
 from headcount.results.totals import totals_in_words
 
@@ -182,7 +182,7 @@ def build_release(
     guarantee = replace(
         guarantee,
         spent=spent_of(made.spent),
-        settings={**guarantee.settings, **made.settings},
+        settings={**guarantee.settings, **made.settings, **_spent_on(made.spent_on)},
         provenance=guarantee.provenance.after(made.mechanisms, made.post_processing),
         totals={total.name: _shown(total) for total in made.totals},
     )
@@ -252,6 +252,12 @@ def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:
 def release_of_table(table: "pa.Table") -> Release:
     """Return the release that a table with its guarantee in its metadata holds."""
     return Release(table, Guarantee.from_account(account_of(table)))
+
+
+def _spent_on(costs: dict[str, Cost]) -> dict[str, object]:
+    """Return what was spent on what, as a setting; nothing if all of it was for the same."""
+    parts = {purpose: spent_of(cost) for purpose, cost in costs.items()}
+    return {SPENT_ON: parts} if len(parts) > 1 else {}
 
 
 def spent_of(cost: Cost) -> dict[str, float]:

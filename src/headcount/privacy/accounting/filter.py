@@ -46,12 +46,17 @@ class PrivacyFilter:
 
     Edge cases: a total of zero grants nothing but free steps. What is reserved and never
     settled, because the step raised, stays spent.
+
+    Attributes:
+        spent_on: what settled steps cost, by what they were for.
     """
 
     def __init__(self, total: Cost) -> None:
         self._total = total
         self._rest = total  # what settled steps have left
         self._reserved: Cost | None = None
+        self._purpose = ""
+        self.spent_on: dict[str, Cost] = {}
 
     @property
     def spent(self) -> Cost:
@@ -63,16 +68,22 @@ class PrivacyFilter:
         """What may still be reserved."""
         return self._rest if self._reserved is None else self._rest - self._reserved
 
-    def reserve(self, most: Cost) -> None:
-        """Set aside the most that the next step can cost, or refuse the step."""
+    def reserve(self, most: Cost, purpose: str = "") -> None:
+        """Set aside the most that the next step can cost, or refuse the step.
+
+        Args:
+            most: what it can cost.
+            purpose: what it is for, in words that are published with its cost.
+        """
         if self._reserved is not None:
             raise BudgetExceededError("the previous step was not settled")
         if not most.fits(self.left):
             raise BudgetExceededError("a step asked the privacy filter for more than is left")
-        self._reserved = most
+        self._reserved, self._purpose = most, purpose
 
     def settle(self, cost: Cost) -> None:
         """Record what the reserved step really cost; the rest is free again."""
         if self._reserved is None or not cost.fits(self._reserved):
             raise BudgetExceededError("a step cost more than was reserved for it")
         self._rest, self._reserved = self._rest - cost, None
+        self.spent_on[self._purpose] = self.spent_on.get(self._purpose, Cost()) + cost

@@ -6,7 +6,7 @@ The API, the command line, the ledger and the evaluation ask this class what the
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,8 @@ from headcount.views.protocol import DataView, NamedCounts
 
 #: The name of the measure that every release has: how many users have an item.
 COUNT = "count"
+#: What a mechanism spends on that does not tell more.
+FINDING_AND_COUNTING = "finding and counting items"
 
 #: Called with what is being done, in words that depend on released values at most.
 Progress = Callable[[str], None]
@@ -90,6 +92,7 @@ class MechanismResult:
         mechanisms: the private steps that ran, in order, in words of the field.
         post_processing: what was done to their answers.
         totals: what was released about all users together.
+        spent_on: what was spent, by what it was for; the sum of these is what was spent.
     """
 
     items: Any
@@ -99,6 +102,7 @@ class MechanismResult:
     mechanisms: tuple[str, ...] = ()
     post_processing: tuple[str, ...] = ()
     totals: tuple[Total, ...] = ()
+    spent_on: dict[str, Cost] = field(default_factory=dict)
 
     @classmethod
     def of_counts(
@@ -113,10 +117,18 @@ class MechanismResult:
         settings: dict[str, object],
         mechanisms: tuple[str, ...] = (),
         post_processing: tuple[str, ...] = (),
+        spent_on: dict[str, Cost] | None = None,
     ) -> "MechanismResult":
-        """Return a result with how many users have each item, and nothing else."""
+        """Return a result with how many users have each item, and nothing else.
+
+        Without ``spent_on`` it is not told what parts of the cost were for: where that hangs on
+        what is not published, such as nominees that no test named, it must not be.
+        """
         counts = Measure(COUNT, estimates, errors, noisy, sigmas, whole=True, lowest=0)
-        return cls(items, (counts,), spent, settings, mechanisms, post_processing)
+        spent_on = spent_on or {FINDING_AND_COUNTING: spent}
+        return cls(
+            items, (counts,), spent, settings, mechanisms, post_processing, spent_on=spent_on
+        )
 
     @property
     def counts(self) -> Measure:

@@ -97,6 +97,7 @@ class Further:
             return replace(
                 made,
                 spent=made.spent + filter_.spent,
+                spent_on=made.spent_on | filter_.spent_on,
                 mechanisms=(*made.mechanisms, *self.totals.steps, *self.aggregates.steps),
             )
 

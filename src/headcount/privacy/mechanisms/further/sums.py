@@ -179,18 +179,21 @@ class Sums:
         sigma = sigma_for(self._each * share)
         cost = Cost(measure_cost(sigma))
         ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
-        self._filter.reserve(cost)
+        self._filter.reserve(cost, self._purpose(place))
         noisy = self._entropy.discrete_gaussian(bins_of(ask()), sigma)
         self._filter.settle(cost)
         self._left[place] -= self._each * share
         return noisy, sigma
+
+    def _purpose(self, place: int) -> str:
+        return f"adding up {self._asked.quantities[place].words}"
 
     def _measured(self, place: int, quantity: Quantity, chosen: Chosen, units: Floats) -> Measured:
         squared = chosen.ration.squared
         sigma = sigma_for(self._left[place], squared)
         cost = Cost(measure_cost(sigma, squared))
         ensure_covers(cost.rho, sigma, Sensitivity.scaled_sums(squared))
-        self._filter.reserve(cost)
+        self._filter.reserve(cost, self._purpose(place))
         sums = self._amounts.scaled_sums(place, chosen.ration).tolist()
         noisy = np.array(self._entropy.discrete_gaussian(sums, sigma), dtype=np.float64)
         self._filter.settle(cost)

@@ -64,7 +64,7 @@ class Totals:
             sigma = sigma_for(TOTAL_SHARE * rho)
             cost = Cost(measure_cost(sigma))
             ensure_covers(cost.rho, sigma, Sensitivity.users())
-            filter_.reserve(cost)
+            filter_.reserve(cost, "totals")
             users = everybody.users() if name == "total" else everybody.with_other_items(released)
             (noisy,) = entropy.discrete_gaussian([users], sigma)
             filter_.settle(cost)

@@ -40,6 +40,7 @@ class KnownCounts:
         low: by how many users a count may be too low because some have more, as far as is seen.
         hidden: how many users with more items than the bound noise may hide; 0 if it was given.
         spent: what the filter recorded.
+        spent_on: the same, by what it was for.
     """
 
     noisy: NDArray[np.float64]
@@ -48,6 +49,7 @@ class KnownCounts:
     low: float
     hidden: int
     spent: Cost
+    spent_on: dict[str, Cost]
 
     @property
     def errors(self) -> NDArray[np.float64]:
@@ -91,7 +93,8 @@ def known_release(
     rest = asking.filter.left.rho
     sigma = sigma_for(rest, bound) * _ROUNDING
     noisy = asking.counts(np.full(items, sigma), rest)
-    return KnownCounts(noisy, sigma, bound, low, hidden, asking.filter.spent)
+    paid = asking.filter
+    return KnownCounts(noisy, sigma, bound, low, hidden, paid.spent, paid.spent_on)
 
 
 def seen_users(

@@ -84,6 +84,7 @@ class Known(Mechanism):
             noisy=released.noisy,
             sigmas=np.full(items, released.sigma),
             spent=released.spent,
+            spent_on=released.spent_on,
             settings={
                 **self.to_dict(),
                 "known_items": items,

@@ -53,7 +53,7 @@ class UserCount:
         Formal guarantee: costs 1/(2σ²), reserved here.
         """
         cost = Cost(measure_cost(sigma))
-        self._filter.reserve(cost)
+        self._filter.reserve(cost, "counting all users")
         (noisy,) = self._entropy.discrete_gaussian([self._users], sigma)
         self._filter.settle(cost)
         precision = self.precision + sigma**-2

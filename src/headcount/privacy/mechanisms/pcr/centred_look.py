@@ -85,7 +85,7 @@ def centred_look(
         return CentredLook(number, {}, math.inf, settings.k_bar, 0)
     sigma = sigma_for(SHARE * total, len(ranks)) / 2
     cost = Cost(centred_cost(sigma, len(ranks)))
-    privacy_filter.reserve(cost)
+    privacy_filter.reserve(cost, "looking at counts at a few ranks")
     true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
     noisy = centred(true, users, sigma, entropy)
     privacy_filter.settle(cost)

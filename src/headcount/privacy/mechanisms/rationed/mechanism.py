@@ -77,6 +77,7 @@ class Rationed(Mechanism):
             noisy=released.noisy,
             sigmas=released.sigmas,
             spent=released.spent,
+            spent_on=released.spent_on,
             settings={**self.to_dict(), **more},
             mechanisms=STEPS,
             post_processing=AFTERWARDS,

@@ -22,6 +22,12 @@ MOST_ITEMS = 2**12 - 1
 #: Weights below this many σ are not looked at, and the threshold is higher by as much.
 LOOKED_AT = Fraction(1, 4)
 
+# What questions are for, as a release says that shows what its budget was spent on.
+SIZES = "looking how many items users have"
+FINDING = "finding items"
+COUNTING = "counting the users of items"
+LOSING = "asking what is lost of users with many items"
+
 
 class PaidQueries:
     """Questions to the population, each paid for before it is asked."""
@@ -36,7 +42,7 @@ class PaidQueries:
         sigma = sigma_for(rho)
         cost = Cost(measure_cost(sigma))
         ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
-        self.filter.reserve(cost)
+        self.filter.reserve(cost, SIZES)
         bins = _bins(self.population.sizes(Sizes.BOUNDS))
         noisy = self.entropy.discrete_gaussian(bins, sigma)
         self.filter.settle(cost)
@@ -58,7 +64,7 @@ class PaidQueries:
         )
         bound = bounds[most_items]
         ensure_covers(cost.rho, sigma, Sensitivity.weights(UNIT))
-        self.filter.reserve(cost)
+        self.filter.reserve(cost, FINDING)
         weights = self.population.weights(UNIT, most_items, looked_at)
         true = weights.values.tolist()
         noisy = np.array(self.entropy.discrete_gaussian(true, sigma), dtype=np.float64)
@@ -82,7 +88,7 @@ class PaidQueries:
         for price, sigma in {*zip(costs.tolist(), sigmas.tolist(), strict=True)}:
             if math.isfinite(sigma):
                 ensure_covers(price * cost.rho, GRID * sigma, Sensitivity.clipped_sums())
-        self.filter.reserve(cost)
+        self.filter.reserve(cost, COUNTING)
         sums = self.population.clipped_sums(costs)
         noisy = np.zeros(sigmas.size)
         for sigma in sorted(set(sigmas[np.isfinite(sigmas)].tolist())):
@@ -106,7 +112,7 @@ class PaidQueries:
         sigma = sigma_for(rho)
         cost = Cost(measure_cost(sigma))
         ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
-        self.filter.reserve(cost)
+        self.filter.reserve(cost, LOSING)
         bins = _bins(self.population.losers(costs, weights, Losers.BOUNDS))
         noisy = self.entropy.discrete_gaussian(bins, sigma)
         self.filter.settle(cost)
@@ -120,7 +126,7 @@ class PaidQueries:
         sigma = float(math.ceil(sigma_for(rho, squared)))
         cost = Cost(measure_cost(sigma, squared))
         ensure_covers(cost.rho, sigma, Sensitivity.lost(most))
-        self.filter.reserve(cost)
+        self.filter.reserve(cost, LOSING)
         sums = self.population.lost(costs, features, most)
         noisy = self.entropy.discrete_gaussian(sums, sigma)
         self.filter.settle(cost)

@@ -58,6 +58,7 @@ class RationedCounts:
         noisy: the sums of their users' shares as measured last: without what is lost.
         sigmas: σ of that noise.
         spent: what the filter recorded.
+        spent_on: the same, by what it was for.
     """
 
     positions: NDArray[np.int64]
@@ -66,6 +67,7 @@ class RationedCounts:
     noisy: NDArray[np.float64]
     sigmas: NDArray[np.float64]
     spent: Cost
+    spent_on: dict[str, Cost]
 
 
 def rationed_release(
@@ -108,7 +110,7 @@ def rationed_release(
         weights, sigma = asking.discover(share * rho, delta / 2, left)
         found.add(weights, sigma, left)
     if not found.number:
-        return _nothing(asking.filter.spent)
+        return _nothing(asking.filter)
     rough = found.rough_counts()
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
     coarse = asking.counts(noise, TUNING.coarse * rho)
@@ -132,6 +134,7 @@ def rationed_release(
         noisy=measured[good],
         sigmas=sigmas[good],
         spent=asking.filter.spent,
+        spent_on=asking.filter.spent_on,
     )
 
 
@@ -322,6 +325,8 @@ def _costs(point: Point, ration: Fraction) -> Integers:
     return costs
 
 
-def _nothing(spent: Cost) -> RationedCounts:
+def _nothing(paid: PrivacyFilter) -> RationedCounts:
     none = np.zeros(0)
-    return RationedCounts(np.zeros(0, dtype=np.int64), none, none, none, none, spent)
+    return RationedCounts(
+        np.zeros(0, dtype=np.int64), none, none, none, none, paid.spent, paid.spent_on
+    )
