@@ -23,10 +23,10 @@ MOST_ITEMS = 2**12 - 1
 LOOKED_AT = Fraction(1, 4)
 
 # What questions are for, as a release says that shows what its budget was spent on.
-SIZES = "looking how many items users have"
+SIZES = "looking at how many items users have"
 FINDING = "finding items"
 COUNTING = "counting the users of items"
-LOSING = "asking what is lost of users with many items"
+LOSING = "asking what users with many items lose"
 
 
 class PaidQueries:
