@@ -66,6 +66,7 @@ def test_each_total_gets_its_share_and_is_charged():
     result = added(Everybody(), SeededEntropy(1))
     each = [measure_cost(total.sigma) for total in result.totals]
     assert result.spent == Cost(1 + sum(each), Fraction(1, 10**7))
+    assert result.spent_on["totals"] == Cost(sum(each))
     for cost in each:
         assert 0.999 * TOTAL_SHARE * BUDGET.rho_for_filter <= cost
         assert cost <= TOTAL_SHARE * BUDGET.rho_for_filter
