@@ -13,6 +13,7 @@ import headcount
 from headcount.engines import Session
 from headcount.engines.groups import two_slots
 from headcount.engines.spark.count import Spark
+from headcount.engines.spark.groups import group_users
 from headcount.inputs import Request, open_source
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
@@ -83,17 +84,40 @@ def test_items_with_one_hash_stay_apart(spark, monkeypatch):
     assert grouped(spark.createDataFrame(table), ODD[:2]) == plain(table, ODD[:2])
 
 
-def test_the_events_are_read_once(spark, tmp_path):
-    """A file that is written anew is not seen, and neither is one that is gone."""
+def test_the_events_are_read_once(spark, tmp_path, monkeypatch):
+    """A file that is gone when anything has been kept of it is not missed."""
     path = tmp_path / "events.parquet"
     table = table_of(5)
     pq.write_table(table, path)
+    keep = Spark.keep_frame
+
+    def keep_and_delete(self, *given):
+        kept = keep(self, *given)
+        path.unlink(missing_ok=True)
+        return kept
+
+    monkeypatch.setattr(Spark, "keep_frame", keep_and_delete)
     with Session() as session:
         events = open_source(session, path, Request(engine="spark"))
         population = EngineView(events, "who", ["what"]).pairs()
         assert isinstance(population, GroupedPopulation)
-        path.unlink()
+        assert not path.exists()
         assert answers(population) == plain(table)
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("items", [["what"], ["what", "where"]], ids=["one", "two"])
+def test_a_user_has_a_number_once_whatever_its_bits(spark, items, kind):
+    """0.0 equals -0.0, and one NaN is as good as another: a user with both has one item."""
+    numbers = [0.0, -0.0, float("nan"), 1.5, float("nan"), -0.0]
+    rows = [("u", number, "here") for number in numbers]
+    frame = spark.createDataFrame(rows, f"who string, what {kind}, where string")
+    with Session() as session:
+        events = open_source(session, frame, Request())
+        grouped = group_users(events.engine, events.table, "who", items, "")
+        assert sorted(grouped.items.to_pyarrow()[grouped.count].to_pylist()) == [1, 1, 1]
+        ((codes,),) = [row.values() for row in grouped.users.table.to_pyarrow().to_pylist()]
+        assert sorted(codes) == sorted(grouped.items.to_pyarrow()[grouped.code].to_pylist())
 
 
 @pytest.mark.parametrize("fails", [False, True])

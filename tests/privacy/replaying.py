@@ -227,10 +227,4 @@ def published(result: MechanismResult) -> dict[str, object]:
     measures = [
         {name: plain(value) for name, value in vars(measure).items()} for measure in result.measures
     ]
-    return {
-        "items": plain(result.items),
-        "measures": measures,
-        "spent": result.spent,
-        "spent_on": result.spent_on,
-        "settings": result.settings,
-    }
+    return {name: plain(value) for name, value in vars(result).items()} | {"measures": measures}

@@ -256,5 +256,8 @@ def test_another_truth_with_the_same_answers_gives_the_same_release(noise):
         released = known_release(Listed(crowd), ITEMS, Fraction(1, 2), entropy)
         sigmas = [sigma for _, sigma in entropy.asked]
         errors = released.errors.tolist()
-        runs.append((released.noisy.tolist(), errors, released.bound, released.hidden, sigmas))
+        paid = released.spent, released.spent_on
+        runs.append(
+            (released.noisy.tolist(), errors, released.bound, released.hidden, sigmas, paid)
+        )
     assert runs[0] == runs[1] == runs[2]

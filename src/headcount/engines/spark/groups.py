@@ -5,6 +5,7 @@ are: what a user's items add up to is found in the user's own row, with public a
 every executor has.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -104,9 +105,7 @@ def group_users(
     code, rank, count = (engine.scratch_name() for _ in range(3))
     columns = [_quoted(column) for column in items]
     # By name, and once: all else is made of these rows.
-    names = engine.keep_frame(
-        lambda: _by_user(spark.sql(select), _quoted(user), columns), error_prefix
-    )
+    names = engine.keep_frame(lambda: _by_user(spark.sql(select), user, items), error_prefix)
 
     def listed() -> Frame:
         counted = (
@@ -129,10 +128,26 @@ def group_users(
 
 
 def _by_user(rows: Frame, user: str, columns: Sequence[str]) -> Frame:
-    """Return one row for each user: ``items``, an array of values, or of structures of several."""
+    """Return one row for each user: ``items``, an array of values, or of structures of several.
+
+    A set tells apart what a group by the same columns does not: 0.0 from -0.0 within a structure,
+    and one NaN from another outside of one. A user would have such an item several times.
+    """
     F = _functions()  # noqa: N806 (as everybody calls them)
-    item = F.struct(*columns) if len(columns) > 1 else F.col(columns[0])
-    return rows.groupBy(user).agg(F.collect_set(item).alias("items")).select("items")
+    kinds = dict(rows.dtypes)
+    floats = {column for column in columns if kinds[column] in ("float", "double")}
+
+    def value(column: str) -> Any:  # noqa: ANN401
+        given = F.col(_quoted(column))
+        if column not in floats:
+            return given
+        zero, nan = (F.lit(number).cast(kinds[column]) for number in (0.0, math.nan))
+        return F.nanvl(given + zero, nan).alias(column)
+
+    items = F.collect_set(F.struct(*map(value, columns)) if columns[1:] else value(columns[0]))
+    if floats and not columns[1:]:
+        items = F.array_distinct(items)
+    return rows.groupBy(_quoted(user)).agg(items.alias("items")).select("items")
 
 
 def _exploded(names: Frame, items: Sequence[str], *beside: str) -> Frame:
