@@ -131,7 +131,10 @@ def _condition(text: str) -> _Node:
     except (SqlglotError, RecursionError):
         found = []
     if len(found) != 1 or not isinstance(found[0], exp.Where):
-        raise SourceError("the condition on rows cannot be parsed; write it as after WHERE in SQL")
+        raise SourceError(
+            "the condition on rows cannot be parsed; write it as after WHERE in SQL, "
+            "text in single quotes and a column that is a word of SQL in double quotes"
+        )
     condition = found[0].this
     for node in condition.walk():
         if type(node).__name__ not in _KNOWN:
@@ -289,8 +292,8 @@ class _Translation:
             return first.cast("timestamp"), second.cast("timestamp")
         if len(kinds) > 1 or None in kinds:
             raise _refused(
-                "compares values of different types. Put text in single quotes; of text, CAST(… AS "
-                "INTEGER) makes a number, and all columns of CSV and JSON files are text"
+                "compares values of different types. Put text in single quotes; of text, "
+                "TRY_CAST(… AS DOUBLE) makes a number, and all columns of CSV and JSON files are text"
             )
         return first, second
 
