@@ -293,7 +293,8 @@ class _Translation:
         if len(kinds) > 1 or None in kinds:
             raise _refused(
                 "compares values of different types. Put text in single quotes; of text, "
-                "TRY_CAST(… AS DOUBLE) makes a number, and all columns of CSV and JSON files are text"
+                "TRY_CAST(… AS DOUBLE) makes a number, and all columns of CSV and JSON files are "
+                "text"
             )
         return first, second
 
