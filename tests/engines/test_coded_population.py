@@ -24,6 +24,7 @@ from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
 from headcount.views.protocol import GRID, RATION
+from tests.privacy.population import both as both_sums
 
 KINDS = (EnginePopulation, CodedPopulation)
 EVENTS = pa.table({"who": ["u", "u", "v", "w"], "what": ["a", "b", "a", "c"]})
@@ -43,9 +44,10 @@ def answers(population):
     costs = np.array([RATION // (1 + n % 3) + n for n in range(len(names))], dtype=np.int64)
     costs[3::4] = 0
     features = [np.arange(costs.size) % 2, 3 - np.arange(costs.size)]
-    said.append(population.clipped_sums(costs).tolist())
-    said.append(population.lost(costs, features, [GRID, 900]))
-    said.append(population.losers(costs, features[0], [1, 300, GRID]))
+    for base in (0, RATION // 3, RATION):
+        said.append(both_sums(population.clipped_sums(costs, base)))
+        said.append(population.lost(costs, features, [GRID, 900], base))
+        said.append(population.losers(costs, features[0], [1, 300, GRID], base))
     said.append(population.found_named(np.arange(len(names))[:2]).to_pylist())
     return repr(said)
 

@@ -11,6 +11,7 @@ from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.views.known_population import KnownPopulation
 from headcount.views.protocol import GRID, RATION
+from tests.privacy.population import both
 from tests.privacy.test_known import Listed
 
 NAMES = ["a", "A", "a ", "ä", "", "nobody's", "'", "b"]
@@ -43,8 +44,10 @@ def test_answers_are_those_of_plain_python(on_engine, engine):
         assert known.sizes([1, 2, 3, 4, 6, 8]) == plain.sizes([1, 2, 3, 4, 6, 8])
         for bound in (1, 3, 8):
             costs = np.full(8, math.ceil(RATION * (1 - 1e-6) / bound), dtype=np.int64)
-            sums = known.clipped_sums(costs)
-            assert sums.tolist() == plain.clipped_sums(costs).tolist()
+            sums = known.clipped_sums(costs).items
+            assert sums.tolist() == plain.clipped_sums(costs).items.tolist()
+            listed = known.clipped_sums(costs, RATION // 3)
+            assert both(listed) == both(plain.clipped_sums(costs, RATION // 3))
         assert sums.tolist() == [GRID * sum(name in mine for mine in CROWD) for name in NAMES]
         assert known.found_named(np.arange(8))["what"].to_pylist() == NAMES
 

@@ -21,7 +21,7 @@ from headcount.views.pair_arrays import Part, gathered
 from headcount.views.protocol import GRID, RATION
 from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
-from tests.privacy.population import PlainPopulation, by_item
+from tests.privacy.population import PlainPopulation, both, by_item
 
 
 def coded(divisions, users, items, batch=7):
@@ -104,12 +104,13 @@ def population(pairs, items=10):
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1, max_size=60),
     costs=st.lists(st.integers(0, RATION), min_size=10, max_size=10),
+    base=st.integers(0, RATION),
     most=st.integers(1, 5 * GRID),
     items=st.sampled_from([10, 10_000]),  # few: sums by counting; many: one by one
     exact=st.sampled_from([2**53, 1]),  # and the same where floats would not hold the sums
     data=st.data(),
 )
-def test_arrays_answer_like_plain_python(pairs, costs, most, items, exact, data):
+def test_arrays_answer_like_plain_python(pairs, costs, base, most, items, exact, data):
     plain = PlainPopulation(pairs)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(array_population, "_EXACT", exact)
@@ -128,10 +129,10 @@ def test_arrays_answer_like_plain_python(pairs, costs, most, items, exact, data)
         assert arrays.found_items.tolist() == plain.names
         costs = np.array(costs[: len(plain.names)], dtype=np.int64)
         features = [np.arange(costs.size) % 2, 3 - np.arange(costs.size)]
-        assert arrays.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
-        asked = costs, features, [most, 2 * most]
+        assert both(arrays.clipped_sums(costs, base)) == both(plain.clipped_sums(costs, base))
+        asked = costs, features, [most, 2 * most], base
         assert arrays.lost(*asked) == plain.lost(*asked)
-        asked = costs, features[0], [1, 2, 100, GRID]
+        asked = costs, features[0], [1, 2, 100, GRID], base
         assert arrays.losers(*asked) == plain.losers(*asked)
         assert arrays.sizes([1, 2, 5]) == plain.sizes([1, 2, 5])  # also after items were counted
 
@@ -145,7 +146,7 @@ def test_a_user_at_the_edge_of_a_ration(over):
     for each in (arrays, plain):
         weights = each.weights(2**14, 9, 1)
         each.found(weights, range(4))
-    assert arrays.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
+    assert both(arrays.clipped_sums(costs)) == both(plain.clipped_sums(costs))
     ones = np.ones(4, dtype=np.int64)
     assert arrays.lost(costs, [ones], [10**6]) == plain.lost(costs, [ones], [10**6])
     assert (arrays.losers(costs, ones, [1]) == [1]) == (over > 0)

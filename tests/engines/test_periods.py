@@ -192,7 +192,7 @@ def answers(call, periods):
             "histogram": histogram,
             "bounded": bounded,
             "weights": dict(zip(names, weights.values.tolist(), strict=True)),
-            "clipped": dict(zip(names, population.clipped_sums(costs).tolist(), strict=True)),
+            "clipped": dict(zip(names, population.clipped_sums(costs).items.tolist(), strict=True)),
         }
 
 
@@ -256,12 +256,12 @@ def known_answers(call, periods):
         known, number, most_known = EngineView(found, "who", items, listed, most).known_pairs()
         assert (number, most_known) == (listed.num_rows, most)
         costs = np.full(number, RATION // 2, dtype=np.int64)
-        full = known.clipped_sums(np.ones(number, dtype=np.int64))
+        full = known.clipped_sums(np.ones(number, dtype=np.int64)).items
         names = list(map(tuple, (row.values() for row in listed.to_pylist())))
         return {
             "sizes": known.sizes([1, 2, 3, 4]),
             "counts": dict(zip(names, (full // GRID).tolist(), strict=True)),
-            "clipped": dict(zip(names, known.clipped_sums(costs).tolist(), strict=True)),
+            "clipped": dict(zip(names, known.clipped_sums(costs).items.tolist(), strict=True)),
         }
 
 

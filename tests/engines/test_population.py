@@ -14,7 +14,7 @@ from headcount.inputs import Request, open_source
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.protocol import GRID, RATION
 from tests.engines.servers import ENGINES
-from tests.privacy.population import PlainPopulation, by_item
+from tests.privacy.population import PlainPopulation, both, by_item
 
 PAIRS = [(u, 1000 - i) for u in range(60) for i in range(1 + u % 7)]
 NAMES = ["item_number", "users", "user_number", "items_of_user", "items", "user", "total"]
@@ -27,6 +27,10 @@ FEATURES = [np.array([0, 1, 1, 0]), np.array([1, 0, -2, -3])]
 
 # With it alone a user has spent so much that 2⁶⁰ // that is 999,999, a hair below 1000².
 A_SHARE_OF_999 = GRID**2 * RATION // 10**6 + 1
+
+
+# Costs of which two are within a ration, and with this base one of them is not.
+BASED = np.array([RATION // 2, RATION // 3, RATION // 4, 0]), 2 * RATION // 3
 
 
 def pairs(name):
@@ -49,9 +53,12 @@ def answers(name, source=None, kind=EnginePopulation, **request):
             weights.values.tolist(),
             population.found_names()[name].to_pylist(),
             population.sizes([1, 2, 4]),
-            population.clipped_sums(costs).tolist(),
+            both(population.clipped_sums(costs)),
             population.lost(costs, FEATURES, [900, 40]),
             population.losers(costs, FEATURES[0], [1, 500, 1000, 2000]),
+            both(population.clipped_sums(*BASED)),
+            population.lost(BASED[0], FEATURES, [900, 40], BASED[1]),
+            population.losers(BASED[0], FEATURES[0], [1, 50, 500], BASED[1]),
         )
 
 
@@ -74,9 +81,12 @@ def test_what_an_engine_answers_to_bounds_is_what_plain_python_does():
         [weights[item] for item in sorted(weights)],
         found,
         plain.sizes([1, 2, 4]),
-        plain.clipped_sums(costs).tolist(),
+        both(plain.clipped_sums(costs)),
         clipped,
         plain.losers(costs, FEATURES[0], [1, 500, 1000, 2000]),
+        both(plain.clipped_sums(*BASED)),
+        plain.lost(BASED[0], FEATURES, [900, 40], BASED[1]),
+        plain.losers(BASED[0], FEATURES[0], [1, 50, 500], BASED[1]),
     )
 
 
@@ -124,10 +134,11 @@ def test_found_items_are_in_the_order_of_their_names():
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1),
     costs=st.lists(st.integers(0, RATION), min_size=10, max_size=10),
+    base=st.integers(0, RATION),
     most=st.integers(1, 5 * GRID),
     data=st.data(),
 )
-def test_an_engine_answers_like_plain_python(pairs, costs, most, data):
+def test_an_engine_answers_like_plain_python(pairs, costs, base, most, data):
     table = pa.table({"who": [u for u, _ in pairs], "what": [i for _, i in pairs]})
     plain = PlainPopulation(pairs)
     with Session() as session:
@@ -146,10 +157,10 @@ def test_an_engine_answers_like_plain_python(pairs, costs, most, data):
             return
         costs = np.array(costs[: len(plain.names)], dtype=np.int64)
         features = [np.arange(costs.size) % 2, 3 - np.arange(costs.size)]
-        assert engine.clipped_sums(costs).tolist() == plain.clipped_sums(costs).tolist()
-        asked = costs, features, [most, 2 * most]
+        assert both(engine.clipped_sums(costs, base)) == both(plain.clipped_sums(costs, base))
+        asked = costs, features, [most, 2 * most], base
         assert engine.lost(*asked) == plain.lost(*asked)
-        asked = costs, features[0], [1, 2, 100, GRID]
+        asked = costs, features[0], [1, 2, 100, GRID], base
         assert engine.losers(*asked) == plain.losers(*asked)
 
 

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from headcount.views.protocol import GRID, RATION, ItemWeights
+from headcount.views.protocol import GRID, RATION, ClippedSums, ItemWeights
 
 
 def by_item(weights: ItemWeights) -> dict[object, int]:
     """The weights of a `PlainPopulation`, by the names of its items."""
     return dict(zip(weights.items, weights.values.tolist(), strict=True))
+
+
+def both(sums: ClippedSums) -> tuple[list[int], int]:
+    """What an answer of `clipped_sums` says, to compare it with another."""
+    return sums.items.tolist(), sums.users
 
 
 class PlainPopulation:
@@ -42,35 +47,36 @@ class PlainPopulation:
     def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
         self.names += [weights.items[place] for place in places]
 
-    def shares(self, costs) -> list[tuple[int, list[int]]]:
+    def shares(self, costs, base=0) -> list[tuple[int, list[int]]]:
         """Of each user: a, and the places of the items that it is given to."""
         place = {item: number for number, item in enumerate(self.names) if costs[number] > 0}
         shares = []
         for items in self.items_of.values():
             mine = [place[item] for item in items if item in place]
-            total = sum(int(costs[number]) for number in mine)
+            total = base + sum(int(costs[number]) for number in mine)
             share = math.isqrt(GRID**2 * RATION // total) if total else GRID
             shares.append((min(GRID, share), mine))
         return shares
 
-    def clipped_sums(self, costs):
+    def clipped_sums(self, costs, base=0):
         sums = np.zeros(len(costs), dtype=np.int64)
-        for share, places in self.shares(costs):
+        shares = self.shares(costs, base)
+        for share, places in shares:
             sums[places] += share
-        return sums
+        return ClippedSums(sums, sum(share for share, _ in shares) if base else 0)
 
-    def losers(self, costs, weights, at_least: Sequence[int]) -> list[int]:
+    def losers(self, costs, weights, at_least: Sequence[int], base=0) -> list[int]:
         lost = [
             (GRID - share) * sum(int(weights[place]) for place in places)
-            for share, places in self.shares(costs)
+            for share, places in self.shares(costs, base)
         ]
         return [sum(each >= bound for each in lost) for bound in at_least]
 
-    def lost(self, costs, features, most: Sequence[int]) -> list[int]:
+    def lost(self, costs, features, most: Sequence[int], base=0) -> list[int]:
         return [
             sum(
                 max(-m, min(m, (GRID - share) * sum(int(each[place]) for place in places)))
-                for share, places in self.shares(costs)
+                for share, places in self.shares(costs, base)
             )
             for each, m in zip(features, most, strict=True)
         ]

@@ -139,14 +139,14 @@ class Asked(DatasetPopulation):
         self.costs["lost"].append(costs)
         return super().lost(costs, *more)
 
-    def clipped_sums(self, costs):
+    def clipped_sums(self, costs, base):
         self.costs["clipped_sums"].append(costs)
-        return super().clipped_sums(costs)
+        return super().clipped_sums(costs, base)
 
 
-def asked_of(dataset, seed):
+def asked_of(dataset, seed, rho=0.5):
     population = Asked(dataset)
-    rationed_release(population, 0.1, Budget(rho=1.0), SeededEntropy(seed))
+    rationed_release(population, 0.1, Budget(rho=rho), SeededEntropy(seed))
     return population.costs
 
 
@@ -159,11 +159,22 @@ def test_users_are_asked_again_where_some_may_be_hidden_and_only_there():
     assert all(len(asked_of(nobody, seed)["losers"]) == TUNING.questions for seed in range(3))
 
 
+def test_nothing_is_asked_about_losses_where_nobody_can_lose():
+    """Thirty users with everything are seen at once, and all of them are within their rations."""
+    dataset = few_heavy_users(30)
+    for seed in range(3):
+        asked = asked_of(dataset, seed, 1.0)
+        assert len(asked["losers"]) == 1
+        assert not asked["lost"]
+
+
 def test_the_counts_lose_what_was_asked_about_however_much_was_asked():
     """Costs are the same parts of a ration, of whatever is left."""
     dataset, compared = few_heavy_users(10), 0
-    for seed in range(6):
+    for seed in range(8):
         costs = asked_of(dataset, seed)
+        if not costs["lost"]:
+            continue
         last, final = costs["lost"][-1], costs["clipped_sums"][-1]
         if len(costs["losers"]) > TUNING.questions and (last > 0).sum() == (final > 0).sum():
             assert np.abs(final - last).max() <= 1e-9 * last.max()

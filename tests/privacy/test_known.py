@@ -101,7 +101,7 @@ def test_so_many_costs_never_exceed_a_ration(bound):
     """The largest lists too, whose costs are rounded up a million times."""
     from headcount.privacy.accounting.gaussian import sigma_for
     from headcount.privacy.mechanisms.known import known_release as module
-    from headcount.privacy.mechanisms.rationed.queries import costs_of
+    from headcount.privacy.mechanisms.rationed.prices import costs_of
 
     for rho in (Fraction(1, 997), Fraction(7, 3)):
         sigma = sigma_for(rho, bound) * module._ROUNDING

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.losses import Losers
-from headcount.privacy.mechanisms.rationed.queries import MOST_ITEMS, UNIT, costs_of, thresholds
+from headcount.privacy.mechanisms.rationed.prices import STEPS, Centring, Prices, costs_of
+from headcount.privacy.mechanisms.rationed.queries import MOST_ITEMS, UNIT, thresholds
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -89,14 +91,101 @@ def test_a_user_moves_the_counts_within_the_ration(crowd, user, asked_for, rho):
     assert spent <= asking.filter.spent.rho
 
 
+@st.composite
+def centred(draw, rho, sigmas):
+    """Return noise for counts and how they are centred, so that the base is within a ration.
+
+    Also far from where `Centring.of` would put the centre: privacy must not depend on that.
+    """
+    least = rationed.sigma_for(rho)
+    noise = np.maximum(np.array(sigmas), least)
+    centre = draw(st.integers(1, STEPS // 2))
+    base = float(((least / noise[np.isfinite(noise)]) ** 2).sum()) * (centre / STEPS) ** 2
+    noise = noise * max(1.0, math.sqrt(2 * base)) * (1 + 1e-9)
+    return noise, Centring(centre, least * draw(st.floats(1.5, 100)))
+
+
+@given(crowds, someone, st.lists(sigmas, min_size=8, max_size=8), rhos, st.data())
+@example([{0}, {1, 2}], set(), [1e4] * 8, Fraction(1), None)
+@example([], set(ITEMS), [4.0] * 8, Fraction(1, 2), None)
+@example([], {7}, [4.0] * 8, Fraction(1, 2), None)
+def test_a_user_moves_centred_counts_within_the_ration(crowd, user, asked_for, rho, data):
+    """The same, for all counts and the number of users together, whatever the user lacks."""
+    if data is None:
+        noise = np.array(asked_for)
+        centring, _ = Centring.of(noise, rationed.sigma_for(rho))
+        assert centring.centre == STEPS // 2
+    else:
+        noise, centring = data.draw(centred(rho, asked_for))
+    # Somebody who has no item that counts is a user all the same.
+    logs = [], []
+    for side, log in zip(neighbours(crowd, user | {99}, ITEMS), logs, strict=True):
+        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
+        counts = asking.counts(noise, rho, centring)
+        assert not counts[~np.isfinite(noise)].any()
+    before, after = ([(n, sigma) for _, (ns, sigma), _ in log for n in ns] for log in logs)
+    assert [sigma for _, sigma in before] == [sigma for _, sigma in after]
+    drawn = sorted(sigma / (STEPS * GRID) for _, sigma in after[1:])
+    assert drawn == sorted(noise[np.isfinite(noise)].tolist())
+    assert after[0][1] == GRID * centring.sigma
+    assert after[0][0] > before[0][0]
+    spent = sum(
+        Fraction(two - one) ** 2 / (2 * Fraction(sigma) ** 2)
+        for (one, sigma), (two, _) in zip(before, after, strict=True)
+    )
+    assert 0 < spent <= asking.filter.spent.rho
+
+
+@given(st.lists(st.floats(0.5, 1e4), min_size=1, max_size=300), rhos)
+def test_the_centre_is_one_with_which_a_base_fits(asked_for, rho):
+    """And whoever has all items needs no more than they would without one."""
+    least = rationed.sigma_for(rho)
+    noise = least * np.maximum(np.array(asked_for), 1.0)
+    centring, full = Centring.of(noise, least)
+    prices, plain = Prices.of(noise, rho, centring), Prices.of(noise, rho)
+    assert prices.base <= RATION
+    assert prices.base + int(prices.items.sum()) <= max(RATION, int(plain.items.sum()))
+    assert (2 * centring.centre == STEPS) == (full * (1 + 1e-5) <= 4)
+
+
+def test_a_base_of_more_than_a_ration_is_refused():
+    """Users without an item that counts would count for more than they pay."""
+    with pytest.raises(ValueError, match="more of a user"):
+        Prices.of(np.full(4, 1.0), Fraction(1, 2), Centring(STEPS // 2, 1e6))
+
+
+@given(st.lists(sigmas, min_size=8, max_size=8), rhos, someone, st.data())
+def test_prices_add_up_to_what_a_user_moves(asked_for, rho, user, data):
+    """In whole numbers, not one part of a ration less."""
+    noise, centring = data.draw(centred(rho, asked_for))
+    prices, m = Prices.of(noise, rho, centring), Fraction(centring.centre, STEPS)
+    counted = np.flatnonzero(prices.whole).tolist()
+    moved = sum(int(prices.whole[item]) * ((item in user) - m) ** 2 for item in counted)
+    paid = sum(int(prices.items[item]) for item in user)
+    assert prices.base + paid >= prices.users + moved
+    assert all((prices.items > 0) == (prices.whole > 0))
+
+
+def test_centred_counts_are_the_counts():
+    """What is taken off is put back, and left out of what is left out."""
+    side = population([{0, 1}, {0}, {2}, {0, 1, 2}], ITEMS)
+    asking = rationed.PaidQueries(side, SeededEntropy(1), PrivacyFilter(Cost(Fraction(10**9))))
+    noise = np.array([0.002, 0.001, 0.001, math.inf, *[0.001] * 4])
+    counts = asking.counts(noise, Fraction(10**9), Centring(20, 0.001))
+    assert np.abs(counts - [3, 2, 2, 0, 0, 0, 0, 0]).max() < 0.02
+    assert counts[3] == 0
+
+
 def test_whoever_is_within_the_ration_counts_in_full_and_the_ration_is_used():
     """Four items that fill the ration exactly; with a fifth it is still nearly used up."""
     rho = Fraction(1, 2)
     noise = np.full(8, 2.0)  # 1/(2σ²) = 1/8
     costs = costs_of(noise, rho)
     assert costs.tolist() == [RATION // 4] * 8
-    assert population([{0, 1, 2, 3}], ITEMS).clipped_sums(costs).tolist() == [GRID] * 4 + [0] * 4
-    share = int(population([{0, 1, 2, 3, 4}], ITEMS).clipped_sums(costs)[0])
+    assert (
+        population([{0, 1, 2, 3}], ITEMS).clipped_sums(costs).items.tolist() == [GRID] * 4 + [0] * 4
+    )
+    share = int(population([{0, 1, 2, 3, 4}], ITEMS).clipped_sums(costs).items[0])
     assert 0.99 * rho < 5 * Fraction(share) ** 2 / (2 * GRID**2 * 4) <= rho
 
 
@@ -123,8 +212,8 @@ values = st.lists(st.integers(-(2**10), 2**10), min_size=8, max_size=8)
 
 
 def exceeding(rho):
-    """Costs at which two items are too many."""
-    return costs_of(np.full(8, 1.1 * rationed.sigma_for(rho)), rho)
+    """Prices at which two items are too many."""
+    return Prices.of(np.full(8, 1.1 * rationed.sigma_for(rho)), rho)
 
 
 @given(crowds, someone, weights, rhos)
@@ -195,6 +284,28 @@ class NoisePeek(SeededEntropy):
         return noisy
 
 
+def covers(asked, sums, drawn, rho):
+    """Assert that users pay for what they move: m²·Σc and (1 − 2m)·c, with c for a move by one."""
+    items, base = asked
+    unit, m, number = 1, Fraction(0), Fraction(0)
+    if base:
+        unit, (users, sigma), *drawn = STEPS, *drawn
+        assert users == sums.users
+        number = RATION / (2 * rho * (sigma / GRID) ** 2)
+    kept = np.flatnonzero(items)
+    assert len(drawn) == kept.size
+    if base:
+        off = unit * int(sums.items[kept].sum()) - sum(value for value, _ in drawn)
+        m = Fraction(off, kept.size * users * unit)
+        assert 0 < m <= Fraction(1, 2)
+    centred = sorted(unit * int(n) - m * unit * sums.users for n in sums.items[kept])
+    assert sorted(value for value, _ in drawn) == centred
+    costs = sorted(RATION / (2 * rho * (sigma / (unit * GRID)) ** 2) for _, sigma in drawn)
+    assert base >= number + m**2 * sum(costs)
+    pairs = zip(sorted(items[kept].tolist()), costs, strict=True)
+    assert all(paid >= (1 - 2 * m) * cost for paid, cost in pairs)
+
+
 def many_users():
     """Items that fall off as a power, one user who has the first of them all, and rare ones."""
     generator = np.random.default_rng(5)
@@ -206,17 +317,19 @@ def many_users():
 
 
 @pytest.mark.parametrize(
-    ("made", "rho", "r", "more"),
+    ("made", "rho", "r", "questions"),
     [
-        (lambda: PlainPopulation(many_users()), 2.0, 0.1, 0),
-        (lambda: PlainPopulation(many_users()), 0.3, 0.1, 0),
-        (lambda: PlainPopulation(many_users()), 2.0, 1e-6, 0),
-        (lambda: PlainPopulation(many_users()), 0.3, 1e-6, 0),
+        (lambda: PlainPopulation(many_users()), 2.0, 0.1, (3,)),
+        (lambda: PlainPopulation(many_users()), 0.3, 0.1, (3,)),
+        (lambda: PlainPopulation(many_users()), 2.0, 1e-6, (3,)),
+        (lambda: PlainPopulation(many_users()), 0.3, 1e-6, (3,)),
         # Noise may hide ten users who have everything, so more is asked.
-        (lambda: DatasetPopulation(few_heavy_users(10)), 1.0, 0.1, 1),
+        (lambda: DatasetPopulation(few_heavy_users(10)), 0.5, 0.1, (4, 5)),
+        # Thirty are seen at once, and nobody loses anything then, so less is.
+        (lambda: DatasetPopulation(few_heavy_users(30)), 1.0, 0.1, (1,)),
     ],
 )
-def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, rho, r, more):
+def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, rho, r, questions):
     budget = Budget(rho=rho)
     total = Cost(budget.rho_for_filter, budget.delta_selection)
     spy = Spy(made(), PrivacyFilter(total))
@@ -226,11 +339,11 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, 
     discovered = asked[: asked.index("clipped_sums")]
     assert discovered == ["sizes", "weights", "sizes", "weights"]
     counted = asked[len(discovered) :]
-    asked_again = counted.count("losers") - TUNING.questions
-    assert more <= asked_again <= TUNING.more_questions
-    losses = [*["losers"] * (TUNING.questions + asked_again), "lost"]
+    number = counted.count("losers")
+    assert number in questions
+    losses = [*["losers"] * number, *["lost"] * (number >= TUNING.questions)]
     assert counted == ["clipped_sums", *losses, "clipped_sums"]
-    spent, open_step = Cost(), None
+    spent, open_step, bases = Cost(), None, []
     for place, (name, what, *_) in enumerate(spy.log):
         if name == "reserve":
             assert open_step is None
@@ -242,7 +355,7 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, 
             assert open_step is not None
         if name in ("sizes", "weights", "losers", "lost"):
             noise_sigma = spy.log[place + 1][1][1]
-            moves = {"weights": [UNIT], "lost": what[-1]}.get(name, [1])
+            moves = what[2] if name == "lost" else [UNIT if name == "weights" else 1]
             squared = sum(Fraction(move) ** 2 for move in moves)
             assert squared / (2 * Fraction(noise_sigma) ** 2) <= open_step.rho
             assert (open_step.delta > 0) == (name == "weights")
@@ -257,15 +370,11 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, 
             over = [n for n, weight in enumerate(noisy) if weight > bound]
             assert sorted(spy.log[place + 2][1][1]) == over
         if name == "clipped_sums":
-            noises = []
-            for kind, more, *_ in spy.log[place + 1 :]:
-                if kind != "noise":
-                    break
-                noises += [Fraction(more[1]) / GRID] * len(more[0])
-            costs = sorted(cost for cost in what[0].tolist() if cost)
-            dearest = sorted(RATION / (2 * open_step.rho * sigma**2) for sigma in noises)
-            assert len(costs) == len(noises)
-            assert all(cost >= true for cost, true in zip(costs, dearest, strict=True))
+            drawn = takewhile(lambda entry: entry[0] == "noise", spy.log[place + 1 :])
+            drawn = [(n, Fraction(sigma)) for _, (ns, sigma), _ in drawn for n in ns]
+            covers(what, spy.inner.clipped_sums(*what), drawn, open_step.rho)
+            bases.append(what[1])
+    assert max(bases) > 0
     assert open_step is None
     assert spent == run.spent == spy.filter.spent
     assert spent.fits(total)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 import headcount as hc
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, sigma_for
-from headcount.privacy.mechanisms.rationed.queries import UNIT, PaidQueries, costs_of
+from headcount.privacy.mechanisms.rationed.prices import STEPS, Centring, Prices
+from headcount.privacy.mechanisms.rationed.queries import UNIT, PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import GRID, Sensitivity
+from headcount.views.protocol import GRID, RATION, Sensitivity
 from tests.privacy.population import PlainPopulation, by_item
 
 PAIRS = [(user, item) for user in range(9) for item in range(user + 1)]
@@ -32,13 +33,14 @@ def asked(question, population):
         case "users_in_bins":
             paid.sizes(RHO)
             population.names = list(range(SIGMAS.size))
-            paid.losers(costs_of(SIGMAS, RHO), weights, 9.0, 9.0, RHO)
+            paid.losers(Prices.of(SIGMAS, RHO), weights, 9.0, 9.0, RHO)
         case "weights":
             paid.discover(RHO, DELTA, NOBODY)
         case "clipped_sums":
             paid.counts(SIGMAS, RHO)
+            paid.counts(2 * SIGMAS, RHO, Centring(STEPS // 4, 3.0))
         case "lost":
-            paid.lost(costs_of(SIGMAS, RHO), [weights], [GRID], RHO)
+            paid.lost(Prices.of(SIGMAS, RHO), [weights], [GRID], RHO)
 
 
 QUESTIONS = ["users_in_bins", "weights", "clipped_sums", "lost"]
@@ -81,11 +83,12 @@ def test_what_is_reckoned_with_covers_what_it_is_for(rho, squared):
 
 
 users = st.lists(st.frozensets(st.integers(0, 7), min_size=1), max_size=5)
+bases = st.one_of(st.just(0), st.integers(0, RATION))
 many = st.frozensets(st.integers(0, 7), min_size=1)
 
 
-@given(users, many, st.lists(st.integers(0, 2**41), min_size=8, max_size=8))
-def test_one_more_user_moves_no_answer_further_than_is_stated(others, one, costs):
+@given(users, many, st.lists(st.integers(0, 2**41), min_size=8, max_size=8), bases)
+def test_one_more_user_moves_no_answer_further_than_is_stated(others, one, costs, base):
     def population(*sets):
         made = PlainPopulation([(user, item) for user, mine in enumerate(sets) for item in mine])
         made.names = list(range(8))
@@ -93,10 +96,13 @@ def test_one_more_user_moves_no_answer_further_than_is_stated(others, one, costs
 
     few, more = population(*others), population(*others, one)
     costs = np.array(costs, dtype=np.int64)
-    moved = more.clipped_sums(costs) - few.clipped_sums(costs)
-    assert sum(int(c) * int(a) ** 2 for c, a in zip(costs, moved, strict=True)) <= (
-        Sensitivity.clipped_sums()
-    )
+    sums = [each.clipped_sums(costs, base) for each in (more, few)]
+    (share,) = {int(a) for a in sums[0].items - sums[1].items if a} or {0}
+    needed = base + sum(int(costs[item]) for item in one)
+    assert needed * share**2 <= Sensitivity.clipped_sums()
+    if base:  # whoever has no item that counts is a user too
+        share = sums[0].users - sums[1].users
+        assert needed * share**2 <= Sensitivity.clipped_sums()
     features, most = [np.arange(8) - 3, np.ones(8, dtype=np.int64)], [900, GRID]
     lost = np.array(more.lost(costs, features, most)) - few.lost(costs, features, most)
     assert int((lost**2).sum()) <= Sensitivity.lost(most)

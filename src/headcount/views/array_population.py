@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.views.pair_arrays import Part
-from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
+from headcount.views.protocol import GRID, RATION, ClippedSums, Integers, ItemWeights
 from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 
@@ -79,33 +79,41 @@ class ArrayPopulation:
             self.found_items = np.concatenate([self.found_items, new])
             self._open = self._known = None
 
-    def clipped_sums(self, costs: Integers) -> Integers:
-        """For each found item, the sum of its users' shares."""
+    def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
+        """For each found item, the sum of its users' shares; with a base also that of all users."""
+        everybody = costs.size  # as if it were one more item, which all have
 
         def taken(part: Part) -> tuple[NDArray[Any], Integers]:
-            over = _Over(part, costs)
-            return over.items, np.repeat(GRID - over.shares, over.sizes)
+            over = _Over(part, costs, base)
+            less = GRID - over.shares
+            items = np.concatenate([over.items, np.full(less.size, everybody)])
+            return items, np.concatenate([np.repeat(less, over.sizes), less])
 
         # All but a few users have whole shares.
-        less = self._sums(self._known_parts(), costs.size, GRID, taken)
-        return np.where(costs > 0, GRID * self.counts()[self.found_items] - less, 0)
+        less = self._sums(self._known_parts(), costs.size + 1, GRID, taken)
+        items = np.where(costs > 0, GRID * self.counts()[self.found_items] - less[:-1], 0)
+        return ClippedSums(items, GRID * self.number_of_users - int(less[-1]) if base else 0)
 
-    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+    def losers(
+        self, costs: Integers, weights: Integers, at_least: Sequence[int], base: int = 0
+    ) -> list[int]:
         """How many users lose at least so much, for each bound, which is 1 or more."""
         weights = np.where(costs > 0, weights, 0)
 
         def of(part: Part) -> NDArray[np.int64]:
-            lost = np.sort(_Over(part, costs).lost(weights))
+            lost = np.sort(_Over(part, costs, base).lost(weights))
             return lost.size - np.searchsorted(lost, at_least)
 
         return self._total(of, self._known_parts(), len(at_least))
 
-    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+    def lost(
+        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
+    ) -> list[int]:
         """Return the sums over users of what they lose, between −m and m of one user."""
         features = [np.where(costs > 0, feature, 0) for feature in features]
 
         def of(part: Part) -> NDArray[np.int64]:
-            over = _Over(part, costs)
+            over = _Over(part, costs, base)
             pairs = zip(features, most, strict=True)
             clipped = [np.clip(over.lost(feature), -m, m).sum() for feature, m in pairs]
             return np.array(clipped, dtype=np.int64)
@@ -194,7 +202,8 @@ class ArrayPopulation:
 class _Over:
     """The users of a part whose items cost more than a ration: whoever else has a whole share.
 
-    A user whose costs are at most RATION has the share GRID, by its definition, and loses nothing.
+    A user whose costs are at most RATION, with the base, has the share GRID, by its definition, and
+    loses nothing.
 
     Attributes:
         sizes: how many items each has.
@@ -202,9 +211,9 @@ class _Over:
         items: the items of all of them, in their order.
     """
 
-    def __init__(self, part: Part, costs: Integers) -> None:
+    def __init__(self, part: Part, costs: Integers, base: int) -> None:
         starts = part.starts
-        spent = np.add.reduceat(costs[part.items], starts) if starts.size else starts
+        spent = base + np.add.reduceat(costs[part.items], starts) if starts.size else starts
         over = np.flatnonzero(spent > RATION)
         self.shares = np.minimum(_root(GRID**2 * RATION // spent[over]), GRID)
         self.sizes = part.sizes[over].astype(np.int64)

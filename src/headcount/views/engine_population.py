@@ -18,7 +18,7 @@ from headcount.inputs.open import Events
 from headcount.views.histogram import TopCounts, highest, unused_name
 from headcount.views.integers import as_number, root_of, whole
 from headcount.views.passes import Passes, Queries
-from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
+from headcount.views.protocol import GRID, RATION, ClippedSums, Integers, ItemWeights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,38 +86,52 @@ class EnginePopulation:
         """Return the names of found items, given by their places among those found."""
         return self.found_names().take(to_arrow(positions))
 
-    def clipped_sums(self, costs: Integers) -> Integers:
-        """For each found item, the sum of its users' shares."""
+    def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
+        """For each found item, the sum of its users' shares; with a base also that of all users."""
         pairs = self._priced({"cost": costs})
         each = pairs.group_by("user_number").agg(spent=pairs["cost"].sum().cast("int64"))
-        shares = each.select("user_number", share=self._share(each["spent"]))
+        shares = each.select("user_number", share=self._share(each["spent"], base))
+        users = 0
+        if base:
+            shares = self._passes.keep(shares)
+            without = (whole(GRID) - shares["share"]).sum().cast("int64")
+            users = GRID * self._number_of_users - self._numbers(shares.aggregate(less=without))[0]
         joined = pairs.join(shares, "user_number")
         sums = joined.group_by("place").agg(total=joined["share"].sum().cast("int64"))
         answer = self._passes.run(sums)
         result = np.zeros(costs.size, dtype=np.int64)
         result[to_numpy(answer["place"])] = to_numpy(answer["total"])
-        return result
+        return ClippedSums(result, users)
 
-    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+    def losers(
+        self, costs: Integers, weights: Integers, at_least: Sequence[int], base: int = 0
+    ) -> list[int]:
         """How many users lose at least so much, for each bound."""
-        lost = self._lost(costs, [weights])
+        lost = self._lost(costs, [weights], base)
         each = {
             f"bound{bound}": as_number(lost["lost0"] >= whole(bound)).sum() for bound in at_least
         }
         return self._numbers(lost.aggregate(**each))
 
-    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+    def lost(
+        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
+    ) -> list[int]:
         """Return the sums over users of what they lose, between −m and m of one user."""
         import ibis
 
-        lost = self._lost(costs, features)
+        lost = self._lost(costs, features, base)
         sums = {}
         for number, m in enumerate(most):
             clipped = ibis.greatest(ibis.least(lost[f"lost{number}"], whole(m)), whole(-m))
             sums[f"sum{number}"] = clipped.sum().cast("int64")
         return self._numbers(lost.aggregate(**sums))
 
-    def _lost(self, costs: Integers, values: Sequence[Integers]) -> Expression:
+    @cached_property
+    def _number_of_users(self) -> int:
+        sizes = self._split.sizes
+        return self._numbers(sizes.aggregate(users=sizes.count().cast("int64")))[0]
+
+    def _lost(self, costs: Integers, values: Sequence[Integers], base: int) -> Expression:
         """Return what each user loses of some values of items."""
         named = {f"value{number}": each for number, each in enumerate(values)}
         pairs = self._priced({"cost": costs, **named})
@@ -125,11 +139,11 @@ class EnginePopulation:
             spent=pairs["cost"].sum().cast("int64"),
             **{name: pairs[name].sum().cast("int64") for name in named},
         )
-        return self._lost_of(each, each["spent"], list(named))
+        return self._lost_of(each, self._share(each["spent"], base), list(named))
 
-    def _lost_of(self, each: Expression, spent: Expression, values: Sequence[str]) -> Expression:
-        """Return what users lose of sums of values, given what they have spent."""
-        without = whole(GRID) - self._share(spent)
+    def _lost_of(self, each: Expression, share: Expression, values: Sequence[str]) -> Expression:
+        """Return what users lose of sums of values, given their shares."""
+        without = whole(GRID) - share
         return each.select(
             **{f"lost{number}": without * each[name] for number, name in enumerate(values)}
         )
@@ -151,12 +165,13 @@ class EnginePopulation:
         """Return what a user with so many items gives to each."""
         return root_of(self._passes.quotient(whole(unit**2), items))
 
-    def _share(self, spent: Expression) -> Expression:
-        """Return the largest whole a ≤ GRID with a²·spent ≤ GRID²·RATION."""
+    def _share(self, spent: Expression, base: int) -> Expression:
+        """Return the largest whole a ≤ GRID with a²·(base + spent) ≤ GRID²·RATION."""
         import ibis
 
+        needed = spent + whole(base) if base else spent
         return ibis.least(
-            root_of(self._passes.quotient(whole(GRID**2 * RATION), spent)), whole(GRID)
+            root_of(self._passes.quotient(whole(GRID**2 * RATION), needed)), whole(GRID)
         )
 
 

@@ -5,6 +5,7 @@ item. All answers are those of `headcount.views.engine_population`, number by nu
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import TopCounts, exact_pairs, highest, unused_name
 from headcount.views.integers import whole
 from headcount.views.passes import Queries
-from headcount.views.protocol import GRID, RATION, Integers, ItemWeights
+from headcount.views.protocol import GRID, RATION, ClippedSums, Integers, ItemWeights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,31 +103,41 @@ class GroupedPopulation(EnginePopulation):
         answer = self._passes.run(named.select(place, *columns))
         return answer.take(to_arrow(np.argsort(to_numpy(answer[place])))).select(columns)
 
-    def clipped_sums(self, costs: Integers) -> Integers:
-        """For each found item, the sum of its users' shares."""
-        over = self._over(costs, {})
-        less = over.select("items", less=whole(GRID) - self._share(over["cost"]))
+    def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
+        """For each found item, the sum of its users' shares; with a base also that of all users."""
+        import ibis
+
+        over = self._over(costs, base, {})
+        # As if all had one more item, the last one, which the place -1 is in NumPy as well.
+        items = over["items"].concat(ibis.array([-1]))
+        less = over.select(items=items, less=whole(GRID) - self._share(over["cost"], base))
         pairs = _exploded(less, "less")
         sums = pairs.group_by("item").agg(total=pairs["less"].sum().cast("int64"))
         answer = self._passes.run(sums)
         # All but a few users have whole shares.
-        result = GRID * self._found[1]
+        result = GRID * np.append(self._found[1], self._number_of_users if base else 0)
         result[to_numpy(answer["item"])] -= to_numpy(answer["total"])
-        return np.where(costs > 0, result, 0)
+        of_items = np.where(costs > 0, result[:-1], 0)
+        return ClippedSums(of_items, int(result[-1]) if base else 0)
 
-    def _lost(self, costs: Integers, values: Sequence[Integers]) -> Expression:
+    @cached_property
+    def _number_of_users(self) -> int:
+        table = self._grouped.users.table
+        return self._numbers(table.aggregate(users=table.count().cast("int64")))[0]
+
+    def _lost(self, costs: Integers, values: Sequence[Integers], base: int) -> Expression:
         """Return what each user loses of some values of items, if anything."""
         named = {f"value{number}": each for number, each in enumerate(values)}
-        over = self._over(costs, named)
-        return self._lost_of(over, over["cost"], list(named))
+        over = self._over(costs, base, named)
+        return self._lost_of(over, self._share(over["cost"], base), list(named))
 
-    def _over(self, costs: Integers, values: dict[str, Integers]) -> Expression:
+    def _over(self, costs: Integers, base: int, values: dict[str, Integers]) -> Expression:
         """Return users who exceed their ration, with what their items cost and sums of values."""
         each = {name: np.where(costs > 0, value, 0) for name, value in values.items()}
         if self._known is None:
             self._known = self._grouped.users.only(self._found[0], _ERROR_PREFIX)
         table = self._known.sums({"cost": costs, **each}, _ERROR_PREFIX)
-        return table.filter(table["cost"] > whole(RATION))
+        return table.filter(table["cost"] > whole(RATION - base))
 
     def _open_users(self) -> GroupedUsers:
         """Return the users with their items that are not found."""

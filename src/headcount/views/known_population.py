@@ -55,8 +55,13 @@ class _Listed:
 
     Attributes:
         found_pairs: as a ``user_number`` and the item's ``place`` in the list.
-        open_sizes: how many ``items`` of the list each ``user_number`` has.
+        sizes: how many ``items`` of the list each ``user_number`` has.
     """
 
     found_pairs: Expression
-    open_sizes: Expression
+    sizes: Expression
+
+    @property
+    def open_sizes(self) -> Expression:
+        """The same: no item of the list is ever left to be found."""
+        return self.sizes

@@ -53,7 +53,7 @@ class Sensitivity:
 
     @staticmethod
     def clipped_sums() -> int:
-        """Of `clipped_sums`: the sum over items of cost·move², whatever the costs are."""
+        """Of `clipped_sums`: (base + the costs of the user's items)·share², whatever these are."""
         return GRID**2 * RATION
 
     @staticmethod
@@ -85,6 +85,19 @@ class ItemWeights:
     items: Any
 
 
+@dataclass(frozen=True)
+class ClippedSums:
+    """The answer of `Population.clipped_sums`.
+
+    Attributes:
+        items: for each found item, the sum of its users' shares.
+        users: the sum of the shares of all users, whatever they have; 0 if there is no base.
+    """
+
+    items: Integers
+    users: int
+
+
 class Population(Protocol):
     """Distinct pairs of users and items, and the items that have been found so far.
 
@@ -105,23 +118,27 @@ class Population(Protocol):
     def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
         """Add items to those found: the ones at these places of an answer of `weights`."""
 
-    def clipped_sums(self, costs: Integers) -> Integers:
-        """For each found item, the sum of its users' shares.
+    def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
+        """For each found item, the sum of its users' shares; with a base also that of all users.
 
-        The costs of a user's items add up to C; the share of the user in each of them is the
-        largest whole number a ≤ GRID with a²·C ≤ GRID²·RATION, which is
-        ⌊√min(GRID², GRID²·RATION // C)⌋. Items of cost 0 get 0. All costs together are below
-        2⁶³, so C must be added in whole numbers of 64 bits, not in floating point.
+        C is ``base``, which is at most RATION, and the costs of a user's items; the share of the
+        user in each of them is the largest whole number a ≤ GRID with a²·C ≤ GRID²·RATION, which is
+        ⌊√min(GRID², GRID²·RATION // C)⌋. Items of cost 0 get 0. All costs together with the base
+        are below 2⁶³, so C must be added in whole numbers of 64 bits, not in floating point.
         """
 
-    def losers(self, costs: Integers, weights: Integers, at_least: Sequence[int]) -> list[int]:
+    def losers(
+        self, costs: Integers, weights: Integers, at_least: Sequence[int], base: int = 0
+    ) -> list[int]:
         """How many users lose at least so much, for each bound, which is 1 or more.
 
         A user loses (GRID − a)·Σ weight over their items of some cost, with a as in
         `clipped_sums`. Weights are not negative.
         """
 
-    def lost(self, costs: Integers, features: Sequence[Integers], most: Sequence[int]) -> list[int]:
+    def lost(
+        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
+    ) -> list[int]:
         """For each feature, the sum over users of what they lose of it.
 
         That is (GRID − a)·Σ feature over the user's items of some cost, with a as in

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from headcount.privacy.mechanisms.rationed.prices import centres, needed
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 
@@ -52,9 +53,10 @@ def countable(
     chances = np.minimum(sizes.items[:, None] * counts / pairs, 1.0)
     # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
     costs = steps / (2 * ration * (TUNING.forecast_aim * r * counts) ** 2)
-    needed = np.maximum(np.cumsum(chances * costs, axis=1), 1.0)
+    full = np.cumsum(costs) + np.sqrt(ranks) * costs / steps
+    rations = needed(np.cumsum(chances * costs, axis=1), full, centres(full))
     each = np.cumsum(chances * steps / counts, axis=1) / ranks
-    lost_by_user = each * (1 - needed**-0.5)
+    lost_by_user = each * (1 - np.maximum(rations, 1.0) ** -0.5)
     common = counts * r >= (2 * ration) ** -0.5
     seen = np.arange(sizes.users.size) <= sizes.top
     numbers = []
@@ -73,8 +75,8 @@ def lost(loads: Floats, sizes: Sizes) -> Floats:
     pairs = sizes.users * sizes.items
     if not pairs.any():
         return np.ones(loads.size)
-    needed = np.maximum(loads[:, None] * sizes.items / pairs.sum(), 1.0)
-    losses: Floats = (1 - needed**-0.5) @ pairs / pairs.sum()
+    rations = np.maximum(loads[:, None] * sizes.items / pairs.sum(), 1.0)
+    losses: Floats = (1 - rations**-0.5) @ pairs / pairs.sum()
     return losses
 
 
@@ -107,8 +109,8 @@ def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: floa
 
     def promised(share: Fraction) -> float:
         # The lowest weight found is about the threshold, which is in proportion to the noise.
-        needed = float(weights[-1] * math.sqrt(TUNING.first_round / share)) / grown
-        found = max(float(ranks[falling >= needed].max(initial=0.0)), float(weights.size))
+        least = float(weights[-1] * math.sqrt(TUNING.first_round / share)) / grown
+        found = max(float(ranks[falling >= least].max(initial=0.0)), float(weights.size))
         (counted,) = countable(ranks, counts, sizes, float(other - share) * rho, r)
         return min(found, counted)
 

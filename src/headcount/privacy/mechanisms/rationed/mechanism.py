@@ -24,7 +24,8 @@ STEPS = (
     SIZES,
     "discrete Gaussian noise on weighted sums over users, and a threshold that finds items",
     "discrete Gaussian noise on how many users exceed their ration, and on what their items lose",
-    "discrete Gaussian noise on counts in which each user has one l2 ration",
+    "discrete Gaussian noise on counts in which each user has one l2 ration, centred by the noisy "
+    "number of users where that costs less",
 )
 AFTERWARDS = (
     "what users over their ration did not count for is estimated and put back",

@@ -5,12 +5,15 @@ from noisy counts and from the target.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
 from headcount.privacy.mechanisms.rationed.estimates import bias, variances
+from headcount.privacy.mechanisms.rationed.prices import Centring, enough, needed
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import GRID, Integers
@@ -23,8 +26,9 @@ class Point:
     Attributes:
         kept: the items that are counted, by falling estimate.
         sigmas: σ of each found item's count.
-        load: what users are asked for in all, in rations.
-        full: what a user is asked for who has all that are counted, in rations.
+        load: what users' items cost in all, in units of what a user may have and lose nothing.
+        full: what a user needs who has all that are counted, in rations.
+        centring: how the counts are centred.
         spare: whether there is less noise than the target asks for, because budget is left over.
     """
 
@@ -32,6 +36,7 @@ class Point:
     sigmas: Floats
     load: float
     full: float
+    centring: Centring
     spare: bool = False
 
     def most_lost(self, weight: float) -> float:
@@ -42,28 +47,55 @@ class Point:
 def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
     """Return the points, the load rising.
 
-    More and more items, with the noise that the target allows or a little less. With all of them,
-    less and less noise, until no σ can fall.
+    More and more items, with the noise that the target allows or a little less or more; and with
+    as much noise as it takes for nobody to lose anything, in smaller steps: beyond these points
+    something may be lost. With all items, less and less noise, until no σ can fall.
     """
     found = beliefs.order.size
-    numbers = sorted({math.ceil(found / TUNING.cut_step**step) for step in range(TUNING.cuts)})
+    number_scales = [
+        *product(_numbers(found, TUNING.cut_step), TUNING.scales),
+        *_lossless(beliefs, r, least, _numbers(found, math.sqrt(math.sqrt(TUNING.cut_step)))),
+    ]
     points = [
         _point(beliefs, number, beliefs.sigmas(r, least, number, scale), least)
-        for number in numbers
-        for scale in TUNING.scales
+        for number, scale in number_scales
     ]
     scale = TUNING.scales[-1]
-    while (points[-1].sigmas > least).any():
+    sigmas = beliefs.sigmas(r, least, found, scale)
+    while (sigmas > least).any():
         scale /= TUNING.scale_step
-        point = _point(beliefs, found, beliefs.sigmas(r, least, found, scale), least)
-        points.append(replace(point, spare=True))
+        sigmas = beliefs.sigmas(r, least, found, scale)
+        points.append(replace(_point(beliefs, found, sigmas, least), spare=True))
     return sorted(points, key=lambda point: point.load)
+
+
+def _numbers(found: int, step: float) -> list[int]:
+    """Return numbers of items in such steps, down to a small part of those found."""
+    least = TUNING.cut_step ** (1 - TUNING.cuts)
+    cuts = range(math.floor(-math.log(least) / math.log(step) + 1e-9) + 1)
+    return sorted({math.ceil(found / step**cut) for cut in cuts})
+
+
+def _lossless(
+    beliefs: Beliefs, r: float, least: float, numbers: list[int]
+) -> Iterator[tuple[int, float]]:
+    """Return by what factor σ must be larger for nobody to lose anything, if it is not far from 1.
+
+    σ is rounded down, which the step allows for.
+    """
+    for number in numbers:
+        _, full = Centring.of(beliefs.sigmas(r, least, number)[beliefs.order[:number]], least)
+        scale = TUNING.sigma_step * math.sqrt(full) / 2
+        if TUNING.scales[-1] <= scale <= TUNING.most_noise:
+            yield number, scale
 
 
 def _point(beliefs: Beliefs, number: int, sigmas: Floats, least: float) -> Point:
     kept = beliefs.order[:number]
     each = (least / sigmas[kept]) ** 2
-    return Point(kept, sigmas, float(beliefs.estimates[kept] @ each), float(each.sum()))
+    centring, full = Centring.of(sigmas[kept], least)
+    load = float(beliefs.estimates[kept] @ each) / enough(full, centring.centre)
+    return Point(kept, sigmas, load, float(needed(each.sum(), full, centring.centre)), centring)
 
 
 def best(
@@ -74,6 +106,7 @@ def best(
     lean: float,
     r: float,
     furthest: int,
+    more: float = 1.0,
 ) -> int:
     """Return the place of the point that promises the most items within the target.
 
@@ -89,6 +122,7 @@ def best(
         lean: how much more is lost for each standard deviation of heaviness, in parts of the loss.
         r: the target.
         furthest: the last place that may have less noise than the target asks for.
+        more: by what factor there will be more noise, as other questions were asked than planned.
     """
     biases, promised, squares = {}, {}, {}
     # Those alone are looked at that may be chosen: with many items each takes a while.
@@ -98,9 +132,9 @@ def best(
         kept = point.kept
         if point.spare and not (place <= furthest and harmless(kept.size, loss, r)):
             continue
-        squared = stated(point, beliefs, loss, lean * loss, error)
+        squared = stated(point, beliefs, loss, lean * loss, error, more)
         some = beliefs.expected.some(kept)
-        biases[place] = bias(some, _noise(point, beliefs), loss, lean * loss)
+        biases[place] = bias(some, _noise(point, beliefs, more), loss, lean * loss)
         promised[place] = number_released(np.sqrt(squared), r)
         squares[place] = float(squared.mean())
     most_bias = max(TUNING.bias * r, min(biases.values()))
@@ -110,7 +144,9 @@ def best(
     return min(good, key=lambda place: squares[place])
 
 
-def stated(point: Point, beliefs: Beliefs, loss: float, lean: float, error: float) -> Floats:
+def stated(
+    point: Point, beliefs: Beliefs, loss: float, lean: float, error: float, more: float
+) -> Floats:
     """Return the relative variances that the counts of a point will be stated with.
 
     Args:
@@ -119,13 +155,15 @@ def stated(point: Point, beliefs: Beliefs, loss: float, lean: float, error: floa
         loss: what is lost there on average.
         lean: how much more for each standard deviation of heaviness.
         error: how far off the loss may be.
+        more: by what factor there will be more noise.
     """
     some = beliefs.expected.some(point.kept)
-    return variances(some, _noise(point, beliefs), loss, lean, error)
+    return variances(some, _noise(point, beliefs, more), loss, lean, error)
 
 
-def _noise(point: Point, beliefs: Beliefs) -> Floats:
-    noise: Floats = (point.sigmas[point.kept] / beliefs.estimates[point.kept]) ** 2
+def _noise(point: Point, beliefs: Beliefs, more: float) -> Floats:
+    sigmas = more * point.centring.noise(point.sigmas[point.kept])
+    noise: Floats = (sigmas / beliefs.estimates[point.kept]) ** 2
     return noise
 
 

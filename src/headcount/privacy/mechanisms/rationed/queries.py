@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, reach, sigma_for
 from headcount.privacy.mechanisms.rationed.losses import Losers
+from headcount.privacy.mechanisms.rationed.prices import NOT_CENTRED, Centring, Prices
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import GRID, RATION, Integers, Population, Sensitivity
+from headcount.views.protocol import GRID, Integers, Population, Sensitivity
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
@@ -81,29 +82,38 @@ class PaidQueries:
             pass
         return lots
 
-    def counts(self, sigmas: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
+    def counts(
+        self, sigmas: NDArray[np.float64], rho: Fraction, centring: Centring = NOT_CENTRED
+    ) -> NDArray[np.float64]:
         """Count found items with noise of their own σ; infinite σ leaves an item out."""
-        cost, costs = Cost(rho), costs_of(sigmas, rho)
-        # A move a of an item costs a²/2(GRID·σ)²: with noise of √cost·GRID·σ on √cost·a, the same.
-        for price, sigma in {*zip(costs.tolist(), sigmas.tolist(), strict=True)}:
+        cost, prices = Cost(rho), Prices.of(sigmas, rho, centring)
+        # A move a of an item costs a²/2(GRID·σ)²: so does √price·a with √price times σ.
+        noises = [*zip(prices.whole.tolist(), sigmas.tolist(), strict=True)]
+        for price, sigma in {*noises, (prices.users, centring.sigma)}:
             if math.isfinite(sigma):
                 ensure_covers(price * cost.rho, GRID * sigma, Sensitivity.clipped_sums())
         self.filter.reserve(cost, COUNTING)
-        sums = self.population.clipped_sums(costs)
+        sums = self.population.clipped_sums(prices.items, prices.base)
+        users, unit = 0, centring.unit
+        if centring.centre:
+            (users,) = self.entropy.discrete_gaussian([sums.users], GRID * centring.sigma)
+        centred = unit * sums.items - centring.centre * sums.users
         noisy = np.zeros(sigmas.size)
         for sigma in sorted(set(sigmas[np.isfinite(sigmas)].tolist())):
             places = np.flatnonzero(sigmas == sigma)
-            noisy[places] = self.entropy.discrete_gaussian(sums[places].tolist(), GRID * sigma)
+            values = centred[places].tolist()
+            noisy[places] = self.entropy.discrete_gaussian(values, unit * GRID * sigma)
+            noisy[places] += centring.centre * users
         self.filter.settle(cost)
-        return noisy / GRID
+        return noisy / (unit * GRID)
 
     def losers(
-        self, costs: Integers, weights: Integers, mass: float, most: float, rho: Fraction
+        self, prices: Prices, weights: Integers, mass: float, most: float, rho: Fraction
     ) -> Losers:
         """How many users lose how much, if items cost so much: each user is in one bin.
 
         Args:
-            costs: what part of a ration each item takes.
+            prices: what part of a ration each item takes.
             weights: what a user who loses an item is taken to lose.
             mass: what all users together would lose who lose everything.
             most: what a user loses who has every item.
@@ -113,13 +123,13 @@ class PaidQueries:
         cost = Cost(measure_cost(sigma))
         ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
         self.filter.reserve(cost, LOSING)
-        bins = _bins(self.population.losers(costs, weights, Losers.BOUNDS))
-        noisy = self.entropy.discrete_gaussian(bins, sigma)
+        lost = self.population.losers(prices.items, weights, Losers.BOUNDS, prices.base)
+        noisy = self.entropy.discrete_gaussian(_bins(lost), sigma)
         self.filter.settle(cost)
         return Losers(np.array(noisy, dtype=np.float64), sigma, mass, most)
 
     def lost(
-        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], rho: Fraction
+        self, prices: Prices, features: Sequence[Integers], most: Sequence[int], rho: Fraction
     ) -> tuple[Floats, float]:
         """Return what is lost of each feature, at most so much of one user, and σ."""
         squared = sum(each**2 for each in most)
@@ -127,7 +137,7 @@ class PaidQueries:
         cost = Cost(measure_cost(sigma, squared))
         ensure_covers(cost.rho, sigma, Sensitivity.lost(most))
         self.filter.reserve(cost, LOSING)
-        sums = self.population.lost(costs, features, most)
+        sums = self.population.lost(prices.items, features, most, prices.base)
         noisy = self.entropy.discrete_gaussian(sums, sigma)
         self.filter.settle(cost)
         return np.array(noisy, dtype=np.float64), sigma
@@ -147,20 +157,3 @@ def thresholds(sigma: float, looked_at: int, delta: Fraction) -> dict[int, int]:
     brings, chance = range(1, MOST_ITEMS + 1), float(delta)  # thousands of fractions are slow
     each = (math.isqrt(UNIT**2 // t) + reach(sigma, chance / t) for t in brings)
     return {t: looked_at + 1 + most for t, most in zip(brings, accumulate(each, max), strict=True)}
-
-
-def costs_of(sigmas: NDArray[np.float64], rho: Fraction) -> Integers:
-    """Return what part of a ration of ρ each item takes of a user, rounded up; 0 if σ is ∞.
-
-    Edge cases: an item that alone would exceed the ration is a mistake of the caller, who may
-    ask for no less noise than `sigma_for` a whole ration; so are costs whose sum leaves 64 bits.
-    """
-    share = RATION / (2 * rho)
-    costs = {
-        sigma: math.ceil(share / Fraction(sigma) ** 2) if math.isfinite(sigma) else 0
-        for sigma in set(sigmas.tolist())
-    }
-    each = [costs[sigma] for sigma in sigmas.tolist()]
-    if max(each, default=0) > RATION or sum(each) >= 2**63:
-        raise ValueError("items need more of a user than can be counted")
-    return np.array(each, dtype=np.int64)

@@ -40,11 +40,12 @@ from headcount.privacy.mechanisms.rationed.path import (
     released,
     stated,
 )
-from headcount.privacy.mechanisms.rationed.queries import PaidQueries, costs_of
+from headcount.privacy.mechanisms.rationed.prices import Centring, Prices
+from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import GRID, Integers, Population
+from headcount.views.protocol import GRID, Population
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ def rationed_release(
         return _nothing(asking.filter)
     rough = found.rough_counts()
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
-    coarse = asking.counts(noise, TUNING.coarse * rho)
+    centring, _ = Centring.of(noise, sigma_for(TUNING.coarse * rho))
+    coarse = asking.counts(noise, TUNING.coarse * rho, centring)
+    noise = centring.noise(noise)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
     search = _Search(asking, beliefs, sizes, r, rho)
     point, losses = search.run()
@@ -123,7 +126,9 @@ def rationed_release(
     sigmas = np.maximum(scale * point.sigmas[point.kept], sigma_for(rest))
     chosen = np.full(found.number, np.inf)
     chosen[point.kept] = sigmas
-    measured = asking.counts(chosen, rest)[point.kept]
+    centring = point.centring.scaled(scale)
+    measured = asking.counts(chosen, rest, centring)[point.kept]
+    sigmas = centring.noise(sigmas)
     estimates, errors = estimated(found, point.kept, measured, sigmas, losses)
     good = released(errors / estimates, r)
     good = good[np.argsort(-estimates[good], kind="stable")]
@@ -160,15 +165,24 @@ class _Search:
         #: Where, what share is lost on average, and how far off that may be because of noise.
         self.answers: list[tuple[int, float, float]] = []
         self.fits: list[tuple[int, Fit]] = []
+        #: By what factor noise will be more than planned.
+        self.noise = 1.0
 
     def run(self) -> tuple[Point, ItemLosses]:
         """Return how far to go, and what share of each item is lost there."""
-        place = self._best(self._expected())
-        for _ in range(TUNING.questions):
-            self._ask_users(place)
+        for _ in range(TUNING.questions + TUNING.more_questions):
             place = self._best(self._expected())
-        place = self._ask_whether_hidden(place)
-        self._ask_features(place)
+            if self._nobody_loses(place) or len(self.asked) >= TUNING.questions:
+                further = self._worth_asking(place)
+                if further is None:
+                    break
+                place = further
+            self._ask_users(place)
+        else:
+            place = self._best(self._expected())
+        if not self._nobody_loses(place):
+            self._ask_features(place)
+        self.noise = self._noise(features=False)
         # Not further than what was asked about last.
         losses, errors = self._expected()
         place = min(self._best((losses, errors), 1.0, self._furthest()), place)
@@ -177,28 +191,34 @@ class _Search:
         rows = self._rows(point)
         return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
 
-    def _ask_whether_hidden(self, place: int) -> int:
-        """Ask again while the answer is worth more than it costs; return how far to go then.
+    def _worth_asking(self, place: int) -> int | None:
+        """Return where an answer is worth more than it costs, or None; the place is the best yet.
 
         Noise may look like few users with nearly everything. What there would be without them is
         promised with the chance that there are none.
         """
-        for _ in range(TUNING.more_questions):
-            group, without = self._hidden, self._expected(HiddenLosers([]))
-            further = self._best(without)
-            promised = [self._promised(further, without), self._promised(place, self._expected())]
-            gain = math.log(max(promised[0], 1) / max(promised[1], 1))
-            if group.none * gain <= TUNING.users_asked:
-                break
-            self._ask_users(further)
-            place = self._best(self._expected())
-        return place
+        self.noise = self._noise(features=True)
+        without = self._expected(HiddenLosers([]))
+        further = self._best(without)
+        promised = [self._promised(further, without), self._promised(place, self._expected())]
+        gain = math.log(max(promised[0], 1) / max(promised[1], 1))
+        return further if self._hidden.none * gain > TUNING.users_asked else None
+
+    def _nobody_loses(self, place: int) -> bool:
+        """Whether even a user with every item is within the ration."""
+        return self.points[place].full <= 1
+
+    def _noise(self, *, features: bool) -> float:
+        """Return by what factor noise will be more than planned, if nothing else is asked."""
+        rest = self.asking.filter.left.rho - features * TUNING.features_asked * self.rho
+        return math.sqrt(self.ration / rest)
 
     def _promised(self, place: int, expected: tuple[Floats, Floats]) -> int:
         losses, errors = expected
         lean = self._lean(losses)
         loss, error = float(losses[place]), float(errors[place])
-        squared = stated(self.points[place], self.beliefs, loss, lean * loss, error)
+        point = self.points[place]
+        squared = stated(point, self.beliefs, loss, lean * loss, error, self.noise)
         return number_released(np.sqrt(squared), self.r)
 
     def _best(
@@ -207,7 +227,8 @@ class _Search:
         losses, errors = expected
         last = len(self.points) if furthest is None else furthest
         lean = self._lean(losses)
-        return best(self.points, self.beliefs, losses, doubt * errors, lean, self.r, last)
+        unsure = doubt * errors
+        return best(self.points, self.beliefs, losses, unsure, lean, self.r, last, self.noise)
 
     def _lean(self, losses: Floats) -> float:
         """Return how much more is lost for a standard deviation of heaviness, in parts of it."""
@@ -265,7 +286,7 @@ class _Search:
         point = self.points[place]
         weights = _weights(self.beliefs, point)
         losers = self.asking.losers(
-            _costs(point, self.ration),
+            _prices(point, self.ration),
             np.rint(weights).astype(np.int64),
             float(weights @ self.beliefs.estimates),
             point.most_lost(float(weights.sum())),
@@ -293,7 +314,7 @@ class _Search:
         clip = losers.clip(FEATURES)
         most = math.ceil(clip * self.beliefs.estimates[kept[-1]] / unit)
         answers, sigma = self.asking.lost(
-            _costs(point, self.ration),
+            _prices(point, self.ration),
             list(weighted),
             [most] * FEATURES,
             TUNING.features_asked * self.rho,
@@ -319,10 +340,10 @@ def _weights(beliefs: Beliefs, point: Point) -> NDArray[np.float64]:
     return weights
 
 
-def _costs(point: Point, ration: Fraction) -> Integers:
-    costs = np.zeros(point.sigmas.size, dtype=np.int64)
-    costs[point.kept] = costs_of(point.sigmas[point.kept], ration)
-    return costs
+def _prices(point: Point, ration: Fraction) -> Prices:
+    sigmas = np.full(point.sigmas.size, np.inf)
+    sigmas[point.kept] = point.sigmas[point.kept]
+    return Prices.of(sigmas, ration, point.centring)
 
 
 def _nothing(paid: PrivacyFilter) -> RationedCounts:
