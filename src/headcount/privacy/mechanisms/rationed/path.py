@@ -81,12 +81,12 @@ def _lossless(
 ) -> Iterator[tuple[int, float]]:
     """Return by what factor σ must be larger for nobody to lose anything, if it is not far from 1.
 
-    σ is rounded down, which the step allows for.
+    σ is rounded down, which the step allows for. With up to 1.6 times the noise nothing changed.
     """
     for number in numbers:
         _, full = Centring.of(beliefs.sigmas(r, least, number)[beliefs.order[:number]], least)
         scale = TUNING.sigma_step * math.sqrt(full) / 2
-        if TUNING.scales[-1] <= scale <= TUNING.most_noise:
+        if TUNING.scales[-1] <= scale <= 1 / TUNING.scales[-1]:
             yield number, scale
 
 

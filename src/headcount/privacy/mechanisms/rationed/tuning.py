@@ -52,7 +52,6 @@ class Tuning:
             at, since what is known before rests on an estimated spread. At 0.3 the number of items
             varied by 40 % from run to run on quotes_author_words.
         scales: by what factor σ may be larger or smaller than that where items are left out.
-        most_noise: by what factor σ may be larger where nobody loses anything then.
         scale_step: and where none is left out, in what steps it falls.
         cut_step: the steps between numbers of items.
         cuts: and how many of these there are; the last is an eighth of the items found.
@@ -120,7 +119,6 @@ class Tuning:
     popularity: float = 1 / 8
     least_precision: float = 0.6
     scales: tuple[float, ...] = (1.1, 1.0, 0.92, 0.85)
-    most_noise: float = 1.35
     scale_step: float = 1.25
     cut_step: float = 1.15
     cuts: int = 16
