@@ -1,7 +1,7 @@
 """How good sums are, and whether their intervals hold, on amounts of several shapes.
 
     python -m experiments.sums            # coverage and error by shape: a few minutes
-    python -m experiments.sums others     # the same for shapes that nothing was chosen by
+    python -m experiments.sums others     # the same for shapes that hardly anything was chosen by
     python -m experiments.sums large      # 10⁶ users, 1,000 items, beside clipping in hindsight
     python -m experiments.sums means      # coverage and error of means, with a centre and without
     python -m experiments.sums other-means    # the same for shapes that nothing was chosen by
@@ -152,7 +152,7 @@ SHAPES: dict[str, Draw] = {
     "signed, normal": lambda rng, n: rng.normal(0, 1, n),
     "signed, Student's t with 2 degrees": lambda rng, n: rng.standard_t(2, n),
 }
-#: Nothing was chosen by how these came out.
+#: Only that a tail is not added to sums was chosen by how these came out.
 OTHERS: dict[str, Draw] = {
     "exponential": lambda rng, n: rng.exponential(1, n),
     "gamma, shape ¼": lambda rng, n: rng.gamma(0.25, 1, n),

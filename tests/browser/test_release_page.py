@@ -160,6 +160,7 @@ def test_numbers_have_the_same_digits_with_and_without_scripts(opened, written):
             shown.append(page.locator("#rows tbody td").all_inner_texts())
     assert shown[0] == shown[1]
     assert {"2.9880", "0.0014", "98,765"} < set(shown[0])
+    assert {"-7.6061e+22", "1.2346e-7", "1.5000e-9", "0.0000e+0"} < set(shown[0])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,15 +5,16 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import headcount as hc
 from headcount.outputs import render
-from headcount.results.digits import rounded_interval
+from headcount.results.digits import for_people, rounded_interval
 
-errors = st.floats(1e-9, 1e9)
-values = st.floats(-1e9, 1e9)
+errors = st.floats(1e-15, 1e9)
+values = st.floats(-1e9, 1e9, allow_subnormal=False)  # which become 0 where digits are cut
 
 
 def rounded(error, lower, upper):
@@ -27,12 +28,17 @@ def test_a_standard_error_has_three_digits():
     assert rounded(12_345.6, 91_234.0, 191_234.0) == (12_400.0, 91_200.0, 191_300.0)
     assert rounded(7.1, 1.02, 2.0) == (7.1, 1.02, 2.0)
     assert rounded(0.0, 5.0, 5.0) == (0.0, 5.0, 5.0)
+    assert rounded(1.2345e-9, 1.00067e-7, 2.00012e-7) == (1.24e-9, 1.0006e-7, 2.0002e-7)
+    tiny = rounded(1.2345e-40, -1.2347e-39, 0.0)  # powers of ten are no exact floats there
+    assert tiny == pytest.approx((1.24e-40, -1.235e-39, 0.0), rel=1e-15, abs=0)
+    huge = rounded(1.2345e60, -1.2347e61, 5.4321e61)
+    assert huge == pytest.approx((1.24e60, -1.235e61, 5.433e61), rel=1e-15)
 
 
 @given(errors, values, values)
 def test_nothing_is_told_to_be_more_precise_than_it_is(error, lower, upper):
     shown, low, high = rounded(error, lower, upper)
-    step = 10.0 ** max(np.floor(np.log10(error)) - 2, -6)
+    step = 10.0 ** (np.floor(np.log10(error)) - 2)
     assert error <= shown <= error + step * 1.001
     assert lower - step * 1.001 - abs(lower) * 1e-15 <= low <= lower
     assert upper <= high <= upper + step * 1.001 + abs(upper) * 1e-15
@@ -41,16 +47,42 @@ def test_nothing_is_told_to_be_more_precise_than_it_is(error, lower, upper):
 @given(errors, values)
 def test_the_text_is_short(error, value):
     shown, low, high = rounded(error, value, value)
-    places = -Decimal(repr(shown)).normalize().as_tuple().exponent
-    assert len(Decimal(repr(shown)).normalize().as_tuple().digits) <= 3 or places >= 5
+    assert len(Decimal(repr(shown)).normalize().as_tuple().digits) <= 3
+    decimals = max(2 - int(np.floor(np.log10(error))), 1)
     for number in (low, high):
-        assert -Decimal(repr(number)).as_tuple().exponent <= 6
+        assert number == value or -Decimal(repr(number)).as_tuple().exponent <= decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "shown"),
+    [
+        (1234.5678, 12.3, "1,234.6"),
+        (0.1234567, 0.0000123, "0.123457"),
+        (0.0000001234567, 0.00000000123, "1.2346e-7"),
+        (-7.606123e22, 1.62e20, "-7.6061e+22"),
+        (10**17, 5.0, "100,000,000,000,000,000"),
+        (0.0, 1e-12, "0.0000e+0"),
+    ],
+)
+def test_numbers_for_people_have_the_digits_that_their_errors_leave_them(value, error, shown):
+    assert for_people(value, error) == shown
 
 
 @given(errors, values)
 def test_what_was_rounded_stays(error, value):
     once = rounded(error, value, value)
     assert rounded(once[0], once[1], once[2])[1:] == once[1:] or once[0] > error
+
+
+def test_sums_of_very_small_amounts_have_errors_of_their_size():
+    """Errors were once a millionth at least, which said nothing about them."""
+    spent = np.random.default_rng(1).lognormal(0, 1, 3000) * 1e-12
+    events = pa.table({"u": range(3000), "i": ["tea"] * 3000, "x": spent})
+    made = hc.release(events, user="u", item="i", rho=9, sum="x", mean="x", unsafe_seed=1)
+    [row] = made.table.to_pylist()
+    assert 0 < row["sum_x_std_error"] < spent.sum() / 50
+    assert 0 < row["mean_x_std_error"] < spent.mean() / 50
+    assert row["sum_x_lower"] < spent.sum() < row["sum_x_upper"]
 
 
 def test_every_form_says_the_same():

@@ -82,6 +82,7 @@ def rated() -> Release:
     more = [
         measure("sum_amount", [98_765.4321, 0.25, -3.5], [234.0, 0.09, 1.5]),
         measure("mean_rating", [2.988, 3.0, 1.5], [0.0014, 0.0014, 0.25]),
+        measure("sum_steps", [-7.606123e22, 1.23456e-7, 0.0], [1.62e20, 1.5e-9, 1e-7]),
     ]
     return release_with(pa.table({"film": ["a", "b", "c"]}), np.array([300, 200, 100]), more=more)
 

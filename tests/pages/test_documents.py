@@ -165,5 +165,8 @@ def test_periods_of_items_stay_in_the_order_of_their_counts():
 def test_sums_and_means_are_called_so():
     text = Page(page_of(rated())).text
     assert "Sum of amount" in text and "Mean of rating" in text
-    assert "with the sum of amount , the mean of rating : 3 rows of noisy numbers" in text
+    assert (
+        "with the sum of amount , the mean of rating , the sum of steps : 3 rows of noisy numbers"
+        in text
+    )
     assert "noisy counts" not in text and "highest values of" not in text

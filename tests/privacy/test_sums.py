@@ -280,6 +280,17 @@ def test_a_few_large_users_are_cut_and_that_is_said():
     assert one_item.ration.bits >= 30  # with less noise nobody need be cut
 
 
+def test_what_noise_may_hide_widens_errors_and_is_not_added():
+    bins = norms(b20=100_000, b28=400, b29=200, b30=100)
+    made = chosen(bins, sigma=9.0)
+    assert made.ration.bits < 30
+    assert made.unsure > 1.1 * made.lost > 0
+    fewer = chosen(bins, sigma=5.0)
+    assert fewer.ration == made.ration
+    assert fewer.lost == made.lost
+    assert fewer.unsure < made.unsure
+
+
 def test_if_nobody_is_seen_the_error_is_as_large_as_can_be():
     made = chosen(norms(b20=3))
     assert made.ration.squared == LARGEST_RATION**2

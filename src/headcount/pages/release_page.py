@@ -11,7 +11,7 @@ from headcount.pages.html import LONGEST, rendered
 from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
-from headcount.results.digits import DECIMALS_BELOW
+from headcount.results.digits import DECIMALS_BELOW, EXPONENTS
 from headcount.results.guarantee import SPENT_ON
 from headcount.results.release import Release
 
@@ -59,6 +59,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
             "whole": document.whole_columns(),
             "errors": document.errors(),
             "decimalsBelow": DECIMALS_BELOW,
+            "exponents": EXPONENTS,
             "rows": ROWS,
             "series": document.is_series,
             "leading": LEADING,

@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 from headcount.privacy.mechanisms.base import COUNT
 
 _SIGNIFICANT = 3
-# Beyond these decimals there is no noise to speak of, and a float of a large count has no more.
-_MOST_DECIMALS = 6
+# No noise is smaller: amounts are multiples of 2⁻¹⁵⁸ at least. An error of 0 is taken for it.
+_LEAST_ERROR = 1e-50
+# Floats from here on are whole numbers, and have no digits to lose.
+_WHOLE_FROM = 2.0**53
 
 #: A number for people to read has one decimal more for each of these that its standard error is
 #: below, so that two digits of the error are seen, and three of one above 100.
 DECIMALS_BELOW = (100.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+#: With an error below the first of these, or from the second on, it is written with an exponent.
+EXPONENTS = (0.00001, 1e16)
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +39,9 @@ def for_people(value: object, error: object) -> str:
         return f"{value:,}"
     if not isinstance(error, int | float) or not error > 0:
         return f"{value:,.1f}"
+    if error < EXPONENTS[0] or abs(value) >= EXPONENTS[1]:
+        size, exponent = f"{value:.4e}".split("e")
+        return f"{size}e{int(exponent):+d}"
     return f"{value:,.{sum(error < step for step in DECIMALS_BELOW)}f}"
 
 
@@ -62,17 +69,18 @@ def rounded_interval(errors: Floats, lower: Floats, upper: Floats) -> tuple[Floa
 
 def _decimals(errors: Floats) -> NDArray[np.int64]:
     """Return how many decimals a number with so large an error has; below 0 for tens and so on."""
-    size = np.floor(np.log10(np.maximum(errors, 10.0**-_MOST_DECIMALS)))
-    decimals: NDArray[np.int64] = np.minimum(_SIGNIFICANT - 1 - size, _MOST_DECIMALS).astype(int)
+    size = np.floor(np.log10(np.maximum(errors, _LEAST_ERROR)))
+    decimals: NDArray[np.int64] = (_SIGNIFICANT - 1 - size).astype(int)
     return decimals
 
 
 def _floor(values: Floats, decimals: NDArray[np.int64]) -> Floats:
     """Return values rounded down; each is the float that is nearest to the decimal."""
     scale = 10.0 ** np.abs(decimals)
-    whole = np.floor(np.where(decimals >= 0, values * scale, values / scale))
+    scaled = np.where(decimals >= 0, values * scale, values / scale)
     # What has no more digits already must not lose one to the arithmetic.
-    near = np.rint(np.where(decimals >= 0, values * scale, values / scale))
+    near = np.rint(scaled)
     exact = np.where(decimals >= 0, near / scale, near * scale) == values
-    whole = np.where(exact, near, whole)
-    return np.where(decimals >= 0, whole / scale, whole * scale) + 0.0  # no minus zero
+    whole = np.where(exact, near, np.floor(scaled))
+    rounded = np.where(decimals >= 0, whole / scale, whole * scale)
+    return np.where(np.abs(scaled) < _WHOLE_FROM, rounded, values) + 0.0  # no minus zero

@@ -41,16 +41,22 @@ _EXACT_BITS = 62 - 2 * FACTOR_BITS
 class EngineAmounts:
     """Amounts as `headcount.views.protocol.Amounts` asks about them."""
 
-    def __init__(self, passes: Passes, max_rows: int | None = None) -> None:
+    def __init__(
+        self, passes: Passes, max_rows: int | None = None, known: "pa.Table | None" = None
+    ) -> None:
         """Take the rows that were kept.
 
         Args:
             passes: which keep all rows, not only pairs.
             max_rows: how many rows of a user and an item count; None for all. Which these are is a
                 fixed function of the user's own rows, pseudo-random so that no value is favoured.
+            known: a public list of items, if rows of others are to have no influence.
         """
         self._passes = passes
         self._rows = passes.rows
+        if known is not None:
+            listed = passes.public(known.select(passes.items))
+            self._rows = self._rows.semi_join(listed, passes.items)
         self._max_rows = max_rows
         self._items = 0
         self._middles: dict[Quantity, Expression] = {}

@@ -4,7 +4,7 @@
   const text = byId("data").textContent;
   const release = JSON.parse(text);
   const options = JSON.parse(byId("options").textContent);
-  const { columns, items, whole, errors, decimalsBelow, rows: pageSize, leading, longest } = options;
+  const { columns, items, whole, errors, decimalsBelow, exponents, rows: pageSize, leading, longest } = options;
   const texts = new Map(Object.entries(options.texts));
 
   // Characters that steer how others are shown are written as escapes, as headcount does everywhere.
@@ -26,6 +26,8 @@
   const figure = (values, n) => {
     if (typeof values[n] !== "number") return String(values[n]);
     const error = errors[n] === null ? 0 : values[errors[n]];
+    const large = Math.abs(values[n]) >= exponents[1];
+    if (!whole[n] && error > 0 && (error < exponents[0] || large)) return values[n].toExponential(4);
     const decimals = error > 0 ? decimalsBelow.filter((step) => error < step).length : 1;
     const [before, ...after] = values[n].toFixed(whole[n] ? 0 : decimals).split(".");
     return [before.replace(/\B(?=(\d{3})+$)/g, ","), ...after].join(".");

@@ -81,13 +81,16 @@ class Chosen:
 
     Attributes:
         ration: how large a user's amounts may be together.
-        lost: what share of the amounts that count is missing beside them.
+        lost: what share of the amounts that count is missing beside them, of users in bins that
+            are seen.
+        unsure: the same share, with users whom noise may hide.
         spread: how far an item may be off because a few users lose much: the variance.
         hidden: how many users beyond the ration noise may hide.
     """
 
     ration: Ration
     lost: float
+    unsure: float
     spread: float
     hidden: float
 
@@ -133,7 +136,7 @@ def ration_from(
     widest = 2 * int(math.log2(LARGEST_RATION)) - 2 * shift
     if seen is None:
         ration = Ration(shift, widest)
-        return Chosen(ration, 0.0, hidden * ration.squared / items, hidden)
+        return Chosen(ration, 0.0, 0.0, hidden * ration.squared / items, hidden)
     there = with_tail(noisy, sigma, seen)
     # The middle of a bin, on a scale of logarithms: bin b goes from 2^(b − 1) to 2^b.
     norms = 2.0 ** ((np.arange(there.size) - 0.5) / 2 + shift)
@@ -143,15 +146,21 @@ def ration_from(
     # part of the square of all that is lost: one user's norm counts √(items of a user) times.
     per_user = each.sum() / max(there.sum(), 1.0)
     overlap = max(per_user, 1.0) * each.sum() / np.sqrt(each).sum() ** 2
-    best = (math.inf, Chosen(Ration(shift, 0), 0.0, 0.0, hidden))
+    best = (math.inf, Chosen(Ration(shift, 0), 0.0, 0.0, 0.0, hidden))
     for bits in range(min(there.size - 1, widest) + 1):
         ration = Ration(shift, bits)
         limit = math.sqrt(ration.squared)
-        over = np.maximum(norms - limit, 0.0)
-        lost, squares = float(there @ over), float(there @ over**2)
-        error = items * variance * limit**2 + overlap * lost**2 + squares
-        kept = float(there @ np.minimum(norms, limit))
-        share = lost / kept if kept else 0.0
+        over, within = np.maximum(norms - limit, 0.0), np.minimum(norms, limit)
+        squares = float(there @ over**2)
+        error = items * variance * limit**2 + overlap * float(there @ over) ** 2 + squares
         if error < best[0]:
-            best = error, Chosen(ration, share, squares / items, hidden)
+            lost, unsure = (
+                _share(float(there[:end] @ over[:end]), float(there[:end] @ within[:end]))
+                for end in (seen + 1, there.size)
+            )
+            best = error, Chosen(ration, lost, unsure, squares / items, hidden)
     return best[1]
+
+
+def _share(lost: float, kept: float) -> float:
+    return lost / kept if kept else 0.0

@@ -36,7 +36,7 @@ from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import EXPECTED, Amounts, Quantity, Ration, Sensitivity
 
 #: The share of what a quantity gets that goes to each histogram of how large amounts are. A
-#: twentieth makes the noise of its sums 3 % larger; at ρ = 1/2 it then hides about 14 users.
+#: twentieth makes the noise of its sums 3 % larger; at ρ = 1/2 it then hides about 19 users.
 HISTOGRAM_SHARE = Fraction(1, 20)
 
 
@@ -197,9 +197,10 @@ class Sums:
         sums = self._amounts.scaled_sums(place, chosen.ration).tolist()
         noisy = np.array(self._entropy.discrete_gaussian(sums, sigma), dtype=np.float64)
         self._filter.settle(cost)
-        # All that is added for what is lost counts as uncertain too.
         added = noisy * chosen.lost
-        variance = (sigma * (1 + chosen.lost)) ** 2 + added**2 + chosen.spread
+        # All that may be lost counts as uncertain, also what is added for it.
+        unsure = noisy * chosen.unsure
+        variance = (sigma * (1 + chosen.lost)) ** 2 + unsure**2 + chosen.spread
         return Measured(
             quantity,
             (noisy + added) * units,
@@ -227,7 +228,7 @@ class Sums:
         return tuple(made)
 
 
-_NOTHING = Chosen(Ration(0, 0), 0.0, 0.0, 0.0)
+_NOTHING = Chosen(Ration(0, 0), 0.0, 0.0, 0.0, 0.0)
 
 
 def _measure(
