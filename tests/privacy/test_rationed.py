@@ -317,19 +317,21 @@ def many_users():
 
 
 @pytest.mark.parametrize(
-    ("made", "rho", "r", "questions"),
+    ("made", "rho", "r", "questions", "centred"),
     [
-        (lambda: PlainPopulation(many_users()), 2.0, 0.1, (3,)),
-        (lambda: PlainPopulation(many_users()), 0.3, 0.1, (3,)),
-        (lambda: PlainPopulation(many_users()), 2.0, 1e-6, (3,)),
-        (lambda: PlainPopulation(many_users()), 0.3, 1e-6, (3,)),
+        (lambda: PlainPopulation(many_users()), 2.0, 0.1, (3,), False),
+        (lambda: PlainPopulation(many_users()), 0.3, 0.1, (3,), True),
+        (lambda: PlainPopulation(many_users()), 2.0, 1e-6, (3,), True),
+        (lambda: PlainPopulation(many_users()), 0.3, 1e-6, (3,), True),
         # Noise may hide ten users who have everything, so more is asked.
-        (lambda: DatasetPopulation(few_heavy_users(10)), 0.5, 0.1, (4, 5)),
+        (lambda: DatasetPopulation(few_heavy_users(10)), 0.5, 0.1, (4, 5), True),
         # Thirty are seen at once, and nobody loses anything then, so less is.
-        (lambda: DatasetPopulation(few_heavy_users(30)), 1.0, 0.1, (1,)),
+        (lambda: DatasetPopulation(few_heavy_users(30)), 1.0, 0.1, (1,), True),
     ],
 )
-def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, rho, r, questions):
+def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(
+    made, rho, r, questions, centred
+):
     budget = Budget(rho=rho)
     total = Cost(budget.rho_for_filter, budget.delta_selection)
     spy = Spy(made(), PrivacyFilter(total))
@@ -341,7 +343,9 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, 
     counted = asked[len(discovered) :]
     number = counted.count("losers")
     assert number in questions
-    losses = [*["losers"] * number, *["lost"] * (number >= TUNING.questions)]
+    features = counted.count("lost")
+    assert features == 1 or (features == 0 and centred)
+    losses = [*["losers"] * number, *["lost"] * features]
     assert counted == ["clipped_sums", *losses, "clipped_sums"]
     spent, open_step, bases = Cost(), None, []
     for place, (name, what, *_) in enumerate(spy.log):
@@ -374,7 +378,7 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(made, 
             drawn = [(n, Fraction(sigma)) for _, (ns, sigma), _ in drawn for n in ns]
             covers(what, spy.inner.clipped_sums(*what), drawn, open_step.rho)
             bases.append(what[1])
-    assert max(bases) > 0
+    assert [base > 0 for base in bases] == [False, centred]
     assert open_step is None
     assert spent == run.spent == spy.filter.spent
     assert spent.fits(total)

@@ -40,7 +40,7 @@ from headcount.privacy.mechanisms.rationed.path import (
     released,
     stated,
 )
-from headcount.privacy.mechanisms.rationed.prices import Centring, Prices
+from headcount.privacy.mechanisms.rationed.prices import Prices
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -114,9 +114,8 @@ def rationed_release(
         return _nothing(asking.filter)
     rough = found.rough_counts()
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
-    centring, _ = Centring.of(noise, sigma_for(TUNING.coarse * rho))
-    coarse = asking.counts(noise, TUNING.coarse * rho, centring)
-    noise = centring.noise(noise)
+    # Not centred: an error common to all would go unnoticed. On yelp_5core at ρ = 0.1 it cost 4 %.
+    coarse = asking.counts(noise, TUNING.coarse * rho)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
     search = _Search(asking, beliefs, sizes, r, rho)
     point, losses = search.run()
