@@ -324,7 +324,7 @@ def many_users():
         (lambda: PlainPopulation(many_users()), 2.0, 1e-6, (3,), True),
         (lambda: PlainPopulation(many_users()), 0.3, 1e-6, (3,), True),
         # Noise may hide ten users who have everything, so more is asked.
-        (lambda: DatasetPopulation(few_heavy_users(10)), 0.5, 0.1, (4, 5), True),
+        (lambda: DatasetPopulation(few_heavy_users(10)), 0.3, 0.1, (4, 5), True),
         # Thirty are seen at once, and nobody loses anything then, so less is.
         (lambda: DatasetPopulation(few_heavy_users(30)), 1.0, 0.1, (1,), True),
     ],
