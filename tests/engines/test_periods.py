@@ -176,7 +176,8 @@ def answers(call, periods):
     """Return everything that a mechanism may ask, as plain numbers."""
     items = ["what", periods.period]
     with Session() as session:
-        found = in_periods(opened(session, call), "who", ["what"], periods)
+        # The person is known beside the unit, as it is where totals are asked for.
+        found = in_periods(opened(session, call), "who", ["what"], periods, with_person=True)
         top = count_items_and_users(found, "who", items, 10**6)
         histogram = _named(count_distinct_users(found, "who", items, 10**6))
         assert _named(top) == histogram
@@ -187,8 +188,11 @@ def answers(call, periods):
         names = list(map(tuple, (row.values() for row in population.found_names().to_pylist())))
         # Three items take a ration.
         costs = np.full(len(names), RATION // 3, dtype=np.int64)
+        based = population.clipped_sums(costs, RATION // 4)
         return {
             "users": top.users,
+            "shares": based.users,
+            "based": dict(zip(names, based.items.tolist(), strict=True)),
             "histogram": histogram,
             "bounded": bounded,
             "weights": dict(zip(names, weights.values.tolist(), strict=True)),
@@ -227,7 +231,11 @@ def test_a_user_within_a_period_moves_what_is_charged_for(engine, seed, on_engin
     assert np.abs(moved(whole, less, "bounded")).sum() <= 2
     assert np.square(moved(whole, less, "weights")).sum() <= GRID**2
     assert np.square(moved(whole, less, "clipped") / GRID).sum() * (RATION // 3) <= RATION
-    for what in ("histogram", "bounded", "weights", "clipped"):
+    # What centred counts are measured from moves by the same share as the counts do.
+    share, items = whole["shares"] - less["shares"], moved(whole, less, "based")
+    assert set(items) - {0} == {share}
+    assert (RATION // 4 + np.count_nonzero(items) * (RATION // 3)) * share**2 <= GRID**2 * RATION
+    for what in ("histogram", "bounded", "weights", "clipped", "based"):
         changed = {key for key in whole[what] if whole[what][key] != less[what].get(key, 0)}
         assert all(first_day(day, protected) == unit[1] for _, day in changed)
         assert changed or what == "bounded"

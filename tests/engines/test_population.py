@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import duckdb
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -88,6 +90,20 @@ def test_what_an_engine_answers_to_bounds_is_what_plain_python_does():
         plain.lost(BASED[0], FEATURES, [900, 40], BASED[1]),
         plain.losers(BASED[0], FEATURES[0], [1, 50, 500], BASED[1]),
     )
+
+
+def test_all_of_many_users_are_counted_and_of_one_snapshot():
+    """An approximate number is right for a few. The table changes after the pairs are kept."""
+    users = 5000
+    con = duckdb.connect()
+    con.execute(f"CREATE TABLE t AS SELECT range AS who, range % 3 AS what FROM range({users})")
+    with Session() as session:
+        events = open_source(session, ibis.duckdb.from_connection(con).table("t"), Request())
+        population = EnginePopulation(events, "who", ["what"])
+        population.found(population.weights(2**14, 6, 1), [0])
+        con.execute("INSERT INTO t VALUES (-1, 0), (-2, 1)")
+        sums = population.clipped_sums(np.array([1]), 1)
+    assert both(sums) == ([GRID * len(range(0, users, 3))], GRID * users)
 
 
 def test_users_are_told_apart_by_their_exact_ids(monkeypatch):

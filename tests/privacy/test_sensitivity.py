@@ -1,5 +1,6 @@
 """What a mechanism charges is tied to what the view says that one user can move, at run time."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -59,6 +60,18 @@ def test_nothing_is_asked_that_a_user_moves_further_than_is_charged_for(question
     monkeypatch.setattr(Sensitivity, question, lambda *given: 2 * stated(*given))
     with pytest.raises(hc.BudgetExceededError, match="less than what one user can move"):
         asked(question, PlainPopulation(PAIRS))
+
+
+def test_nor_a_number_of_users(monkeypatch):
+    """Which is measured beside centred counts."""
+    true = Prices.of
+    cheap = staticmethod(lambda *given: replace(true(*given), users=true(*given).users // 2))
+    monkeypatch.setattr(Prices, "of", cheap)
+    population = PlainPopulation(PAIRS)
+    population.names = list(range(SIGMAS.size))
+    paid = PaidQueries(population, SeededEntropy(1), PrivacyFilter(Cost(Fraction(9))))
+    with pytest.raises(hc.BudgetExceededError, match="less than what one user can move"):
+        paid.counts(2 * SIGMAS, RHO, Centring(STEPS // 4, 3.0))
 
 
 def test_nor_by_a_threshold(monkeypatch):

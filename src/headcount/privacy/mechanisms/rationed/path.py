@@ -121,7 +121,8 @@ def best(
         errors: of that.
         lean: how much more is lost for each standard deviation of heaviness, in parts of the loss.
         r: the target.
-        furthest: the last place that may have less noise than the target asks for.
+        furthest: the last place that may have less noise than the target asks for, if users may
+            lose something there.
         more: by what factor there will be more noise, as other questions were asked than planned.
     """
     biases, promised, squares = {}, {}, {}
@@ -130,7 +131,8 @@ def best(
         zip(points, losses.tolist(), errors.tolist(), strict=True)
     ):
         kept = point.kept
-        if point.spare and not (place <= furthest and harmless(kept.size, loss, r)):
+        lossy = point.spare and point.full > 1
+        if lossy and not (place <= furthest and harmless(kept.size, loss, r)):
             continue
         squared = stated(point, beliefs, loss, lean * loss, error, more)
         some = beliefs.expected.some(kept)

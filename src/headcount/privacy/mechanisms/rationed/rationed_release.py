@@ -47,6 +47,9 @@ from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import GRID, Population
 
+#: Engines clip in 64 bits; nobody loses as much as this.
+_MOST_CLIP = 2.0**53
+
 
 @dataclass(frozen=True)
 class RationedCounts:
@@ -311,7 +314,7 @@ class _Search:
         near, losers = self.asked[number]
         unit = self.beliefs.estimates[self.points[near].kept[-1]]
         clip = losers.clip(FEATURES)
-        most = math.ceil(clip * self.beliefs.estimates[kept[-1]] / unit)
+        most = math.ceil(min(clip * self.beliefs.estimates[kept[-1]] / unit, _MOST_CLIP))
         answers, sigma = self.asking.lost(
             _prices(point, self.ration),
             list(weighted),
