@@ -69,7 +69,10 @@ class Pairs:
 
 
 class ArrayAmounts:
-    """Amounts of pairs, as `headcount.views.protocol.Amounts` asks for them, in NumPy."""
+    """Amounts of pairs, as `headcount.views.protocol.Amounts` asks for them, in NumPy.
+
+    All items are released.
+    """
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
@@ -80,7 +83,7 @@ class ArrayAmounts:
             return np.ones_like(self.pairs.values)
         return self.pairs.values - quantity.centre
 
-    def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+    def magnitudes(self, quantity: Quantity, released: Any, at_least: Sequence[float]) -> list[int]:
         """How many users have a value at least so far from the centre."""
         largest = np.maximum.reduceat(np.abs(self._values(quantity)), self._first)
         return [int((largest >= bound).sum()) for bound in at_least]
@@ -92,7 +95,7 @@ class ArrayAmounts:
         middles: Floats = self.pairs.values[order][self._first + (sizes - 1) // 2]
         return middles
 
-    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+    def middles(self, quantity: Quantity, released: Any, at_least: Sequence[float]) -> list[int]:
         """How many users' middle value is at least so large."""
         return [int((self._middles >= bound).sum()) for bound in at_least]
 
@@ -135,7 +138,7 @@ class ArrayAmounts:
 class WithoutCentre(ArrayAmounts):
     """Amounts whose centre nobody sees, so that values are added up as they are."""
 
-    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+    def middles(self, quantity: Quantity, released: Any, at_least: Sequence[float]) -> list[int]:
         """Nobody, whatever the bounds."""
         return [0] * len(at_least)
 

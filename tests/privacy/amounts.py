@@ -23,9 +23,13 @@ class PlainAmounts:
         value = values.get(quantity.column)
         return [] if value is None or not math.isfinite(value) else [float(value)]
 
-    def magnitudes(self, quantity, at_least):
+    def _of(self, released):
+        """Return the rows of released items."""
+        return [row for row in self.rows if row[1] in released]
+
+    def magnitudes(self, quantity, released, at_least):
         sizes = defaultdict(list)
-        for user, item, values in self.rows:
+        for user, item, values in self._of(released):
             known = [1.0] if quantity.kind == "rows" else self._values(quantity, values)
             for value in known:
                 size = abs(self._placed(quantity, value)) if quantity.kind == "sum" else 1.0
@@ -35,9 +39,9 @@ class PlainAmounts:
             largest[user] = max(largest[user], min(len(each), MOST_ROWS) * max(each))
         return [sum(each >= bound for each in largest.values()) for bound in at_least]
 
-    def middles(self, quantity, at_least):
+    def middles(self, quantity, released, at_least):
         values = defaultdict(list)
-        for user, _, row in self.rows:
+        for user, _, row in self._of(released):
             values[user] += [self._placed(quantity, value) for value in self._values(quantity, row)]
         middles = [sorted(each)[(len(each) - 1) // 2] for each in values.values() if each]
         return [sum(middle >= bound for middle in middles) for bound in at_least]

@@ -68,12 +68,13 @@ class Remembered(PlainAmounts):
             self.known[key] = answer()
         return self.known[key]
 
-    def magnitudes(self, quantity, at_least):
-        return self._once(quantity, lambda: super(Remembered, self).magnitudes(quantity, at_least))
+    def magnitudes(self, quantity, released, at_least):
+        ask = super().magnitudes
+        return self._once(quantity, lambda: ask(quantity, released, at_least))
 
-    def middles(self, quantity, at_least):
+    def middles(self, quantity, released, at_least):
         ask = super().middles
-        return self._once((quantity, tuple(at_least)), lambda: ask(quantity, at_least))
+        return self._once((quantity, tuple(at_least)), lambda: ask(quantity, released, at_least))
 
     def measure(self, quantities, grids, released, divisors):
         self.key = (*quantities, *grids)

@@ -49,10 +49,10 @@ def looked_at(values, sigma=0.01, looks=1 + CLOSER_LOOKS):
     """Look at users with one value each as a release does; return what each look found."""
     rows = PlainAmounts([(n, "i", {"y": value}) for n, value in enumerate(values)])
     (quantity, _) = MEAN.quantities
-    made = [found_first(bins_of(rows.middles(quantity, ANYWHERE)), sigma)]
+    made = [found_first(bins_of(rows.middles(quantity, ["i"], ANYWHERE)), sigma)]
     while made[-1].closer is not None and len(made) < looks:
         before = made[-1]
-        seen = bins_of(rows.middles(quantity, before.closer))
+        seen = bins_of(rows.middles(quantity, ["i"], before.closer))
         made.append(found_closer(before.closer, before.centre, seen, sigma))
     return made
 

@@ -41,32 +41,35 @@ _EXACT_BITS = 62 - 2 * FACTOR_BITS
 class EngineAmounts:
     """Amounts as `headcount.views.protocol.Amounts` asks about them."""
 
-    def __init__(
-        self, passes: Passes, max_rows: int | None = None, known: "pa.Table | None" = None
-    ) -> None:
+    def __init__(self, passes: Passes, max_rows: int | None = None) -> None:
         """Take the rows that were kept.
 
         Args:
             passes: which keep all rows, not only pairs.
             max_rows: how many rows of a user and an item count; None for all. Which these are is a
                 fixed function of the user's own rows, pseudo-random so that no value is favoured.
-            known: a public list of items, if rows of others are to have no influence.
         """
         self._passes = passes
-        self._rows = passes.rows
-        if known is not None:
-            listed = passes.public(known.select(passes.items))
-            self._rows = self._rows.semi_join(listed, passes.items)
         self._max_rows = max_rows
         self._items = 0
+        self._released: pa.Table | None = None
         self._middles: dict[Quantity, Expression] = {}
-        if max_rows is not None and passes.values:
-            self._rows = self._limited(max_rows)
 
-    def _limited(self, max_rows: int) -> Expression:
+    def _rows_of(self, released: "pa.Table") -> Expression:
+        """Return the rows that count of released items: those of others have no influence."""
+        if self._released is not released:
+            passes = self._passes
+            listed = passes.public(released.select(passes.items))
+            rows = passes.rows.semi_join(listed, passes.items)
+            if self._max_rows is not None and passes.values:
+                rows = self._limited(rows, self._max_rows)
+            self._released, self._rows, self._middles = released, rows, {}
+        return self._rows
+
+    def _limited(self, rows: Expression, max_rows: int) -> Expression:
         import ibis
 
-        passes, rows = self._passes, self._rows
+        passes = self._passes
         values = list(passes.values.values())
         taken = [*passes.items, passes.user, *values]
         scattered, place = unused_name("scattered", taken), unused_name("place", taken)
@@ -78,15 +81,17 @@ class EngineAmounts:
         kept = rows.filter(rows[place] < max_rows)
         return passes.keep(kept.select(passes.user, *passes.items, *values))
 
-    def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
-        """How many users may have at least so much of an item, for each bound."""
+    def magnitudes(
+        self, quantity: Quantity, released: "pa.Table", at_least: Sequence[float]
+    ) -> list[int]:
+        """How many users may have at least so much of a released item, for each bound."""
         import ibis
 
-        passes, rows = self._passes, self._rows
+        passes, rows = self._passes, self._rows_of(released)
         key = [passes.user, *passes.items]
         found = {unused_name("rows", key): ibis._.count().cast("int64")}
         if quantity.kind != "rows":
-            value = self._value(quantity)
+            value = self._value(rows, quantity)
             rows = rows.filter(_is_finite(value))
             # The largest of some floats is the same in any order; their sum would not be.
             found[unused_name("largest", key)] = _placed(value, quantity).abs().max()
@@ -99,18 +104,21 @@ class EngineAmounts:
         largest = amounts.group_by("person").agg(largest=amounts["most"].max())
         return self._reaching(largest, "largest", map(_float, at_least))
 
-    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
-        """How many users' middle value is at least so large, for each bound."""
+    def middles(
+        self, quantity: Quantity, released: "pa.Table", at_least: Sequence[float]
+    ) -> list[int]:
+        """How many users' middle value, of released items, is at least so large, for each bound."""
+        rows = self._rows_of(released)
         if quantity not in self._middles:
-            self._middles[quantity] = self._passes.keep(self._middle_values(quantity))
+            self._middles[quantity] = self._passes.keep(self._middle_values(rows, quantity))
         return self._reaching(self._middles[quantity], "value", map(_float, at_least))
 
-    def _middle_values(self, quantity: Quantity) -> Expression:
+    def _middle_values(self, rows: Expression, quantity: Quantity) -> Expression:
         """Return the middle value of each user who has one: of an even number, the lower."""
         import ibis
 
-        value = self._value(quantity)
-        known = self._rows.filter(_is_finite(value))
+        value = self._value(rows, quantity)
+        known = rows.filter(_is_finite(value))
         known = known.select(person=known[self._passes.user], value=_placed(value, quantity))
         # Which of two equal values comes first does not matter: what is taken is the value.
         place = ibis.row_number().over(ibis.window(group_by="person", order_by="value"))
@@ -127,14 +135,14 @@ class EngineAmounts:
         divisors: Integers,
     ) -> None:
         """Fix, for each released item and each user who has it, whole numbers for quantities."""
-        passes = self._passes
+        passes, rows = self._passes, self._rows_of(released)
         self._items = released.num_rows
         names = [f"amount{number}" for number in range(len(quantities))]
         sums = {
-            unused_name(name, [*passes.items, passes.user]): self._added(quantity, grid)
+            unused_name(name, [*passes.items, passes.user]): self._added(rows, quantity, grid)
             for name, quantity, grid in zip(names, quantities, grids, strict=True)
         }
-        each = self._rows.group_by([passes.user, *passes.items]).agg(**sums)
+        each = rows.group_by([passes.user, *passes.items]).agg(**sums)
         taken = [*each.columns]
         place, divisor = unused_name("place", taken), unused_name("divisor", taken)
         listed = released.select(passes.items)
@@ -166,25 +174,25 @@ class EngineAmounts:
         result[to_numpy(answer["place"])] = to_numpy(answer["total"])
         return result
 
-    def _value(self, quantity: Quantity) -> Expression:
-        return self._rows[self._passes.values[quantity.column or ""]]
+    def _value(self, rows: Expression, quantity: Quantity) -> Expression:
+        return rows[self._passes.values[quantity.column or ""]]
 
-    def _added(self, quantity: Quantity, grid: float) -> Expression:
+    def _added(self, rows: Expression, quantity: Quantity, grid: float) -> Expression:
         """Return what is added up over the rows of a user and an item, as a whole number."""
         import ibis
 
         if quantity.kind == "sum":
-            total = self._passes.exact_sum(_on_grid(self._value(quantity), quantity, grid))
+            total = self._passes.exact_sum(_on_grid(self._value(rows, quantity), quantity, grid))
             # Compared before it is cast: it may need more than 64 bits.
             return ibis.greatest(ibis.least(total, whole(_LARGEST_SUM)), whole(-_LARGEST_SUM)).cast(
                 "int64"
             )
         if quantity.kind == "rows":
-            rows = ibis._.count()
+            number = ibis._.count()
         else:
-            rows = as_number(_is_finite(self._value(quantity))).sum()
+            number = as_number(_is_finite(self._value(rows, quantity))).sum()
         most = MOST_ROWS if self._max_rows is None else min(MOST_ROWS, self._max_rows)
-        return ibis.least(rows.cast("int64"), whole(most)) * whole(int(1 / grid))
+        return ibis.least(number.cast("int64"), whole(most)) * whole(int(1 / grid))
 
     def _divided(self, amount: Expression, divisor: Expression) -> Expression:
         """Return the nearest whole number to a quotient, halves away from 0."""

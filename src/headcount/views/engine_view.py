@@ -109,4 +109,4 @@ class EngineView:
 
     def amounts(self) -> EngineAmounts:
         """Return what each user has of each item, of the same snapshot as everything else."""
-        return EngineAmounts(self._kept, self.max_rows, self.known)
+        return EngineAmounts(self._kept, self.max_rows)

@@ -237,22 +237,34 @@ class Ration:
 class Amounts(Protocol):
     """What each user has of each item: whole numbers, of one snapshot with everything else.
 
-    A value is finite, or it is none: NULL, NaN and infinities count for nothing.
+    A value is finite, or it is none: NULL, NaN and infinities count for nothing. Nor do rows of
+    items that were not released. Which were is public when this is asked, so that each user is in
+    one bin of what `magnitudes`, `middles` and `norms` count, or in none.
     """
 
-    def magnitudes(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
-        """How many users may have at least so much of an item, for each bound.
+    def magnitudes(
+        self,
+        quantity: Quantity,
+        released: Any,  # noqa: ANN401 (as the view has names)
+        at_least: Sequence[float],
+    ) -> list[int]:
+        """How many users may have at least so much of a released item, for each bound.
 
         A user may have as much as the rows of the item, MOST_ROWS of them at most, times how far
         the value farthest from 0 is, clipped and with the centre taken off: or rows, if these are
         what is added up. Rows without a value do not count, nor do users who have no others.
         """
 
-    def middles(self, quantity: Quantity, at_least: Sequence[float]) -> list[int]:
+    def middles(
+        self,
+        quantity: Quantity,
+        released: Any,  # noqa: ANN401 (as the view has names)
+        at_least: Sequence[float],
+    ) -> list[int]:
         """How many users' middle value is at least so large, for each bound.
 
-        It is that of all values of the user, over all items, clipped: the lower one of the two in
-        the middle, if their number is even. Users without a value do not count.
+        It is that of all values of the user, over all released items, clipped: the lower one of the
+        two in the middle, if their number is even. Users without a value do not count.
         """
 
     def measure(

@@ -105,10 +105,10 @@ class Sums:
             return self._named(dict(zip(asked, made, strict=True))), {}
         quantities, grids = [], []
         for place, each in enumerate(asked):
-            quantity = self._centred(place, each, progress)
+            quantity = self._centred(place, each, released, progress)
             progress(f"looking how large amounts are: {quantity.words}")
             quantities.append(quantity)
-            grids.append(self._grid(place, quantity))
+            grids.append(self._grid(place, quantity, released))
         divisors = divisors_for(counts.estimates, counts.errors)
         progress("adding up what each user has")
         self._amounts.measure(quantities, grids, released, divisors)
@@ -130,7 +130,13 @@ class Sums:
         }
         return self._named(found), {"rations": chosen_for}
 
-    def _centred(self, place: int, quantity: Quantity, progress: Progress) -> Quantity:
+    def _centred(
+        self,
+        place: int,
+        quantity: Quantity,
+        released: Any,  # noqa: ANN401 (as the view has names)
+        progress: Progress,
+    ) -> Quantity:
         """Return a quantity with a centre, found in histograms of users by their middle values."""
         if not self._asked.has_unknown_centre(quantity):
             return quantity
@@ -138,7 +144,7 @@ class Sums:
 
         def look(bounds: Sequence[float]) -> tuple[list[int], float]:
             return self._histogram(
-                place, CENTRE_SHARE, lambda: self._amounts.middles(quantity, bounds)
+                place, CENTRE_SHARE, lambda: self._amounts.middles(quantity, released, bounds)
             )
 
         found = found_first(*look(ANYWHERE))
@@ -148,12 +154,19 @@ class Sums:
             found = found_closer(found.closer, found.centre, *look(found.closer))
         return replace(quantity, centre=found.centre)
 
-    def _grid(self, place: int, quantity: Quantity) -> float:
+    def _grid(
+        self,
+        place: int,
+        quantity: Quantity,
+        released: Any,  # noqa: ANN401 (as the view has names)
+    ) -> float:
         """Return the grid of a quantity's values: a public one, or from a histogram."""
         largest = self._asked.largest(quantity)
         if largest is None:
             noisy, sigma = self._histogram(
-                place, HISTOGRAM_SHARE, lambda: self._amounts.magnitudes(quantity, MAGNITUDES)
+                place,
+                HISTOGRAM_SHARE,
+                lambda: self._amounts.magnitudes(quantity, released, MAGNITUDES),
             )
             grid = grid_from(noisy, sigma)
         else:
