@@ -6,7 +6,9 @@ of them have one fingerprint. It is post-processing. A standard error is rounded
 outwards, so that a release never claims to be more precise than it is.
 """
 
+import math
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,8 @@ _SIGNIFICANT = 3
 _MOST_DECIMALS = 6
 
 #: A number for people to read has one decimal more for each of these that its standard error is
-#: below, so that two digits of the error are seen, and three of one above 100.
-DECIMALS_BELOW = (100.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+#: below, so that two digits of the error are seen, and all the whole ones.
+DECIMALS_BELOW = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +36,18 @@ def for_people(value: object, error: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if not isinstance(error, int | float) or not error > 0:
-        return f"{value:,.1f}"
-    return f"{value:,.{sum(error < step for step in DECIMALS_BELOW)}f}"
+        return _fixed(value, 1)
+    return _fixed(value, sum(error < step for step in DECIMALS_BELOW))
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """Write a number with so many decimals, halves rounded away from 0, as a browser does."""
+    if not math.isfinite(value):
+        return str(value)
+    with localcontext() as context:
+        context.prec = 400  # a float has no more digits before the point
+        rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return f"{rounded:,f}"
 
 
 def errors_of(columns: Sequence[str]) -> dict[str, str]:
