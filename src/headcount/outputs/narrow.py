@@ -16,8 +16,8 @@ GAP = "  "
 # Names are cut to this before numbers are folded, and to no less: shorter ones tell little.
 _SHORTEST_NAME = 20
 _FOLDED = (
-    "± is the standard error. There was no room for the 95 % intervals, which reach 1.96 "
-    "standard errors to each side."
+    "± is the standard error. The 95 % intervals did not fit: they reach 1.96 standard errors to "
+    "each side."
 )
 
 
