@@ -145,7 +145,7 @@ def release(
         data_version: a name for the state that the data is in, such as a date. The same question
             about the same version is answered with the earlier release, at no cost; without a
             version every question is a new one, and is charged.
-        again: whether to count and to pay once more for a question that was answered before.
+        again: whether to count and pay again for a question that has been answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
         progress: called with what is being done.
         cancel: ends the release when its ``cancel`` is called, from another thread.

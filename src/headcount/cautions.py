@@ -60,10 +60,10 @@ class Caution:
         earlier = _released.before(self._key, ledger=self._ledger)
         if earlier is not None:
             _warn(
-                "this source was released before in this process, and no ledger adds the releases "
-                f"up. With this one they cost {shown(earlier + _cost(self._budget))} together. "
-                "Charge all releases of a dataset to one ledger (ledger=, dataset=) to keep a "
-                "limit."
+                "counts of this source were already released in this process, and no ledger "
+                "adds the releases up. With this one they cost "
+                f"{shown(earlier + _cost(self._budget))} together. Charge all releases of a "
+                "dataset to one ledger (ledger=, dataset=) to keep a limit."
             )
 
     def noted(self, release: _Release) -> _Release:

@@ -63,7 +63,7 @@ def ask(
         raise TypeError("question must be a headcount.Question")
     if question.data_version is not None and ledger is None:
         raise SettingsError(
-            "a version of the data needs a ledger, which knows what was asked before"
+            "a version of the data is only for a ledger, which knows what was asked before"
         )
     entropy, today = _entropy(unsafe_seed), utc_now()
     question = question.with_list_read()  # which is public; the ledger knows its contents
@@ -231,7 +231,7 @@ def _try_out(entropy: Entropy) -> None:
         entropy.try_out()
     except Exception as error:
         raise EngineError(
-            "noise cannot be drawn: the random numbers of the operating system, or NumPy, do not "
+            "noise cannot be drawn: the operating system's random numbers, or NumPy, do not "
             f"work here ({type(error).__name__}). Nothing was spent"
         ) from None
 

@@ -102,7 +102,7 @@ class Question:
         object.__setattr__(self, "mean", column_names(self.mean))
         object.__setattr__(self, "bounds", _limits_of(self.bounds))
         if self.count not in (None, *get_args(Count)):
-            raise SettingsError("users are always counted; count can be 'rows' to have these too")
+            raise SettingsError("users are always counted; count='rows' counts rows as well")
         check_result_columns(self.columns)
         object.__setattr__(self, "item", column_names(self.item))
         object.__setattr__(self, "per", column_names(self.per))
@@ -115,8 +115,8 @@ class Question:
         object.__setattr__(self, "spark_conf", dict(self.spark_conf))
         if self.items_from is not None and self.only_public_days:
             raise SettingsError(
-                "the periods are listed by their range, and there is no item column to list values "
-                "of: leave --items-from (items_from=) or --between (between=) out"
+                "the range already lists the periods, and there is no item column to list "
+                "values of: leave out --items-from (items_from=) or --between (between=)"
             )
         if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
             object.__setattr__(self, "items_from", self._read_list())
@@ -148,7 +148,7 @@ class Question:
         """Refuse columns of numbers, and names of results, that clash with others."""
         asked = self.further.aggregates
         if self.user in asked.columns:
-            raise SourceError("the user column identifies people: it cannot be added up")
+            raise SourceError("the user column identifies people, so it cannot be summed")
         if self.periods is not None and self.periods.period in map(str.casefold, asked.columns):
             raise SourceError(
                 f"the first days of periods go into a column called {self.periods.period!r}, so a "
@@ -185,7 +185,7 @@ class Question:
         if self.items_from is not None or self.only_public_days:
             if self.method != DEFAULT_METHOD:
                 raise SettingsError(
-                    "a list of items, or of days, has a method of its own: leave the method out"
+                    "a list of items, or of days, has its own method: leave out the method"
                 )
             return Known.of(options, budget)
         return mechanism(self.method).of(options, budget)

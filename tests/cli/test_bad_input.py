@@ -32,20 +32,23 @@ BAD = {
     # sources
     "missing": (["no.csv", *COLUMNS, *BUDGET], "there is no file 'no.csv'"),
     "empty": (["empty.csv", *COLUMNS, *BUDGET], "'empty.csv' is empty"),
-    "another kind": (["text.parquet", *COLUMNS, *BUDGET], "not what its ending says (parquet)"),
-    "unknown kind": (["e.xlsx", *COLUMNS, *BUDGET], "cannot tell what 'e.xlsx' is"),
-    "damaged": (["cut.csv.gz", *COLUMNS, *BUDGET], "form that was expected"),
+    "another kind": (
+        ["text.parquet", *COLUMNS, *BUDGET],
+        "not what its ending says it is (parquet)",
+    ),
+    "unknown kind": (["e.xlsx", *COLUMNS, *BUDGET], "cannot tell the format of 'e.xlsx'"),
+    "damaged": (["cut.csv.gz", *COLUMNS, *BUDGET], "in the expected form"),
     "folder": (["folder.csv", *COLUMNS, *BUDGET], "is a folder"),
     "no match": (["no*.csv", *COLUMNS, *BUDGET], "no file matches 'no*.csv'"),
     "no source": ([*COLUMNS, *BUDGET], "Missing argument 'SOURCE'"),
     # columns
     "no user column": (
         ["e.parquet", "--user", "who", "--item", "item", *BUDGET],
-        "there is no column 'who'; there are: 'uid', 'item'",
+        "there is no column 'who'; the columns are: 'uid', 'item'",
     ),
     "no item column": (
         ["e.parquet", "--user", "uid", "--item", "what", *BUDGET],
-        "there is no column 'what'; there are: 'uid', 'item'",
+        "there is no column 'what'; the columns are: 'uid', 'item'",
     ),
     "user is item": (["e.parquet", "--user", "uid", "--item", "uid", *BUDGET], "are the same"),
     "item twice": (["e.parquet", *COLUMNS, "--item", "item", *BUDGET], "named twice"),
@@ -179,10 +182,10 @@ def test_no_message_has_a_line_that_could_be_taken_for_another(headcount):
 @pytest.mark.parametrize(
     ("source", "options", "says"),
     [
-        ("mysql://me:secret@h/x", [], "not known"),
+        ("mysql://me:secret@h/x", [], "not supported"),
         ("https://me:secret@h/x.csv", [], "pipe it in"),
         ("postgres://me:secret@h/x", ["--table", "t", "--engine", "polars"], "is its own engine"),
-        ("events.parquet", ["--spark-conf", "spark.x=secret"], "go with the engine spark"),
+        ("events.parquet", ["--spark-conf", "spark.x=secret"], "only for the engine spark"),
         ("events.parquet", ["--spark-conf", "secret"], "KEY=VALUE"),
     ],
 )

@@ -172,8 +172,8 @@ def test_an_output_does_not_replace_a_ledger(headcount, parquet, tmp_path):
     [
         (["--again"], "--again and --actor need --ledger"),
         (["--actor", "ann"], "--again and --actor need --ledger"),
-        (["--dataset", "shop"], "go together"),
-        (["--ledger", "nowhere.db"], "go together"),
+        (["--dataset", "shop"], "belong together"),
+        (["--ledger", "nowhere.db"], "belong together"),
         (["--ledger", "nowhere.db", "--dataset", "shop"], "headcount ledger init"),
     ],
 )

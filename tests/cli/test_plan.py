@@ -141,7 +141,7 @@ def test_options_of_the_method_are_used(headcount):
         (["--rho", "1", *GUESS[2:]], "a guess needs"),
         (["--rho", "1", *GUESS[:4]], "; missing: --items (items=)"),
         (["--rho", "1", "--user", "u"], "; missing: --like (like=), --item (item=)"),
-        (["--rho", "1", *GUESS, "--item", "i"], "not from both"),
+        (["--rho", "1", *GUESS, "--item", "i"], "not both"),
         (["--rho", "1", *GUESS[2:], "--users", "0"], "whole number from 1 to 100,000,000,000"),
         (["--rho", "1", *GUESS[2:], "--users", "9" * 99], "whole number from 1 to"),
         (["--rho", "1", *GUESS[2:], "--users", "1.5"], "not a whole number"),

@@ -90,7 +90,7 @@ def test_formats_on_stdout(headcount, parquet):
 
 def test_the_summary_goes_to_stderr(headcount, parquet):
     ran = headcount("release", parquet, *COLUMNS, "--rho", RHO)
-    assert "Released 3 items by the method " in ran.err
+    assert "Released 3 items with the method " in ran.err
     assert "1e-06-approximate 50-zCDP" in ran.err
     assert "one user: all rows of one user id, added or removed" in ran.err
     assert "Spent: ρ = " in ran.err

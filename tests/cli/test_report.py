@@ -44,7 +44,7 @@ def test_without_a_ledger_the_page_says_what_is_known(headcount, parquet, tmp_pa
     assert ran.code == 0, ran.err
     data = Page(page.read_text(encoding="utf-8")).data
     assert data == json.loads(ran.out)
-    assert "does not know of a ledger" in words(page) and "UTC" in words(page)
+    assert "was made without a ledger" in words(page) and "UTC" in words(page)
     saved = tmp_path / "counts.json"
     saved.write_text(ran.out)
     ran = headcount("report", saved, "--title", "What people buy", "--output", tmp_path / "b.html")

@@ -77,7 +77,7 @@ def test_whoever_runs_out_of_memory(name, capsys):
     with pytest.raises(BaseException) as caught:
         fail()
     assert cli._exit_code(caught.value) == 4
-    assert "too little memory" in capsys.readouterr().err
+    assert "not enough memory" in capsys.readouterr().err
 
 
 class ConversionException(Exception):

@@ -34,7 +34,7 @@ def test_it_needs_a_format(process, events):
     with events.open() as piped:
         ran = process("release", "-", *ASKED, stdin=piped)
     assert (ran.code, ran.out) == (2, "")
-    assert "say what stdin holds" in ran.err
+    assert "say what format stdin is in" in ran.err
 
 
 def test_a_terminal_is_no_data(process):

@@ -48,8 +48,8 @@ BAD = {
     "too large": (["threshold", "--max-items-per-user", "1000001"], "from 1 to 1,000,000"),
     "no number": (["threshold", "--max-items-per-user", "few"], "not a whole number"),
     "a fraction": (["threshold", "--max-items-per-user", "1.5"], "not a whole number"),
-    "auto": (["auto", "--max-items-per-user", "5"], "goes with the method threshold"),
-    "rationed": (["rationed", "--max-items-per-user", "5"], "goes with the method threshold"),
+    "auto": (["auto", "--max-items-per-user", "5"], "is only for the method threshold"),
+    "rationed": (["rationed", "--max-items-per-user", "5"], "is only for the method threshold"),
     "candidates": (
         ["threshold", "--max-items-per-user", "5", "--candidates", "9"],
         "the method threshold has no candidates",

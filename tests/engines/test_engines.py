@@ -146,7 +146,9 @@ def test_a_table_without_rows_is_no_error(engine, on_engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_missing_column_is_named(engine, on_engine):
     call = on_engine(engine, table_of(["x"]))
-    with pytest.raises(headcount.SourceError, match=r"no column 'whom'; there are: 'who', 'what'"):
+    with pytest.raises(
+        headcount.SourceError, match=r"no column 'whom'; the columns are: 'who', 'what'"
+    ):
         released(call, user="whom")
 
 

@@ -85,7 +85,10 @@ def test_an_enumeration_is_counted_as_text(tables, headcount):
         (("--sql", "SELECT uid, uid, item FROM plain"), "two columns of the SQL have the same"),
         (("--sql", "SELECT uid, ARRAY[item] AS item FROM plain"), "holds values other than text"),
         (("--sql", "SELECT uid, int4(item) AS item FROM plain"), "SQLSTATE 22P02"),
-        (("--sql", "SELECT uid AS whom, item FROM plain"), "no column 'uid'; there are: 'whom'"),
+        (
+            ("--sql", "SELECT uid AS whom, item FROM plain"),
+            "no column 'uid'; the columns are: 'whom'",
+        ),
         (("--sql", "DELETE FROM plain"), "must be a single SELECT"),
         (("--sql", "WITH d AS (DELETE FROM plain RETURNING *) SELECT * FROM d"), "single SELECT"),
         (("--sql", "SELECT * INTO copied FROM plain"), "must be a single SELECT"),

@@ -114,7 +114,7 @@ def test_decimals_beyond_38_digits_are_refused_with_or_without_rows(rows, form, 
     table = table_of([Decimal("9" * 50), Decimal(1)], pa.decimal256(60, 0)).slice(0, rows)
     call = source_of(form, table, tmp_path)
     with pytest.raises(
-        SourceError, match=r"(38 digits|cut to double|no type for one of its columns)"
+        SourceError, match=r"(38 digits|cut to double|no type for one of the columns)"
     ):
         released(call)
 

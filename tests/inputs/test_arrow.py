@@ -147,7 +147,9 @@ def test_a_stream_is_read_once_and_released():
 
 def test_a_column_that_is_not_there():
     for source in (ds.dataset(ROWS), ROWS.to_reader(), duckdb.sql("SELECT 1 AS u, 2 AS i, 3 AS j")):
-        with pytest.raises(SourceError, match="there is no column 'who'; there are: 'u', 'i', 'j'"):
+        with pytest.raises(
+            SourceError, match="there is no column 'who'; the columns are: 'u', 'i', 'j'"
+        ):
             counts(source, user="who")
 
 

@@ -112,7 +112,7 @@ def test_files_that_do_not_go_together(tmp_path):
     with pytest.raises(SourceError, match="same header"):
         counts(f"{tmp_path}/*.csv")
     (tmp_path / "c.jsonl").write_text('{"u":1,"i":"a"}\n')
-    with pytest.raises(SourceError, match="different kinds"):
+    with pytest.raises(SourceError, match="different formats"):
         counts(f"{tmp_path}/*")
 
 

@@ -64,9 +64,9 @@ def test_both_in_a_release(tmp_path):
 
 @pytest.mark.parametrize("layout", [Layout("csv"), Layout(delimiter=";")])
 def test_neither_goes_with_a_table(tmp_path, layout):
-    with pytest.raises(SettingsError, match="go with files, or with stdin"):
+    with pytest.raises(SettingsError, match="only for files and stdin"):
         counts(pa.table({"u": [1], "i": ["a"]}), layout=layout)
-    with pytest.raises(SettingsError, match="go with files, or with stdin"):
+    with pytest.raises(SettingsError, match="only for files and stdin"):
         counts("postgres://nowhere.invalid/db", layout=layout, table="t")
 
 
@@ -74,7 +74,7 @@ def test_a_delimiter_goes_with_csv(tmp_path):
     pq.write_table(pa.table({"u": [1], "i": ["a"]}), tmp_path / "e.parquet")
     (tmp_path / "e.jsonl").write_text('{"u":1,"i":"a"}')
     for name in ("e.parquet", "e.jsonl"):
-        with pytest.raises(SettingsError, match="a delimiter goes with CSV files"):
+        with pytest.raises(SettingsError, match="a delimiter is only for CSV files"):
             counts(tmp_path / name, layout=Layout(delimiter=";"))
 
 
@@ -102,7 +102,7 @@ def test_a_likely_delimiter(header, found):
     [
         (";", r"--delimiter ';' \(delimiter=';'\)"),
         ("|", r"--delimiter '\|'"),
-        ("\t", r"by a tab, say so: --delimiter 'tab'"),
+        ("\t", r"by a tab, use --delimiter 'tab'"),
     ],
 )
 def test_a_header_that_looks_like_one_name_is_told(tmp_path, between, said):
@@ -113,7 +113,7 @@ def test_a_header_that_looks_like_one_name_is_told(tmp_path, between, said):
 
 def test_no_delimiter_is_guessed_where_there_are_columns(tmp_path):
     (tmp_path / "e.csv").write_text("user,a;b\n1,a\n")
-    with pytest.raises(SourceError, match=r"there are: 'user', 'a;b'$"):
+    with pytest.raises(SourceError, match=r"the columns are: 'user', 'a;b'$"):
         counts(tmp_path / "e.csv", user="who", item="a;b")
 
 

@@ -125,7 +125,7 @@ def test_bad_tables(source):
 
 def test_text_that_is_no_text_is_found_before_anything_is_spent():
     broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
-    with pytest.raises(SourceError, match="form that was expected"):
+    with pytest.raises(SourceError, match="in the expected form"):
         counts(pa.table({"u": [1], "i": broken}))
 
 

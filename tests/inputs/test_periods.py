@@ -33,7 +33,7 @@ WITHOUT_DATA = {
     "one text": ("week", {}, r"by=\('week', 'when'\)"),
     "three": (("week", "when", "UTC"), {}, r"by=\('week', 'when'\)"),
     "a column that is none": (("week", 7), {}, "column of times is given by its name"),
-    "no period": (None, {"timezone": "UTC"}, "a time zone goes with periods"),
+    "no period": (None, {"timezone": "UTC"}, "a time zone is only for periods"),
     "protect alone": (None, {"protect": "user-week"}, "--protect user-week needs periods"),
     "protect what": (("week", "when"), {"protect": "household"}, "what is protected is one of"),
     "no such zone": (("week", "zoned"), {"timezone": "Mars/Olympus"}, "IANA"),

@@ -129,7 +129,7 @@ def test_a_user_within_a_day_has_one_day():
     assert len(released(**range_).guarantee.provenance.mechanisms) == 2
     assert "less than one in each" not in " ".join(made.summary())
     weeks = released(**range_, protect="user-week", max_items_per_user=2)
-    assert "more than 2 of them within one week count for less" in " ".join(weeks.summary())
+    assert "more than 2 of them within one week count as less" in " ".join(weeks.summary())
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_which_periods_of_a_range_are_cut_short_is_said(period, between, said):
 
 WEEK, MARCH = {"by": ("week", "at")}, ("2026-03-01", "2026-03-31")
 BEFORE_ANYTHING = {
-    "no periods": ({"item": "c", "between": MARCH}, "a range of days goes with periods"),
+    "no periods": ({"item": "c", "between": MARCH}, "a range of days is only for periods"),
     "nothing counted": ({}, "name at least one item column, or periods"),
-    "one day": ({**WEEK, "between": ("2026-03-01",)}, "a range of days is given by two"),
-    "a text": ({**WEEK, "between": "2026-03-01"}, "a range of days is given by two"),
+    "one day": ({**WEEK, "between": ("2026-03-01",)}, "a range of days has a first and a last day"),
+    "a text": ({**WEEK, "between": "2026-03-01"}, "a range of days has a first and a last day"),
     "backwards": ({**WEEK, "between": MARCH[::-1]}, "after its end on 2026-03-01: swap the two"),
     "no day": ({**WEEK, "between": ("2026-02-30", "2026-03-01")}, "^'2026-02-30' is not a day"),
     "a week": ({**WEEK, "between": ("2026-W10-1", MARCH[1])}, "'2026-W10-1' is not a day; write"),
@@ -176,7 +176,7 @@ BEFORE_ANYTHING = {
     "no column of days": (
         {**WEEK, "item": "c", "items_from": pa.table({"c": ["DE"]})}, "no column 'week'.*--between"
     ),
-    "a method": ({**WEEK, "between": MARCH, "method": "pcr"}, "a method of its own"),
+    "a method": ({**WEEK, "between": MARCH, "method": "pcr"}, "its own method"),
     "an error": ({**WEEK, "between": MARCH, "relative_error": 0.1}, "no relative error"),
 }  # fmt: skip
 

@@ -102,7 +102,7 @@ def test_ties_do_not_depend_on_the_order_of_rows():
     [
         ("u", ["i", "i"], "twice"),
         ("u", ["u"], "the same"),
-        ("x", ["i"], "no column 'x'; there are: 'u', 'i', 'count', 'Upper'"),
+        ("x", ["i"], "no column 'x'; the columns are: 'u', 'i', 'count', 'Upper'"),
         ("u", ["x"], "no column 'x'"),
         ("U", ["i"], "no column 'U'"),
         ("u", ["count"], "column of the result"),

@@ -83,7 +83,7 @@ def test_several_passes_see_the_same_rows(piped):
 
 def test_it_needs_a_format(piped):
     piped(CSV)
-    with pytest.raises(SettingsError, match="say what stdin holds: --input-format"):
+    with pytest.raises(SettingsError, match="say what format stdin is in: --input-format"):
         counts("-")
 
 
@@ -102,7 +102,9 @@ def test_there_is_no_stdin(monkeypatch, there):
 
 def test_errors_call_it_stdin(piped):
     piped(CSV)
-    with pytest.raises(SourceError, match=r"^stdin is not what the input format says \(parquet\)"):
+    with pytest.raises(
+        SourceError, match=r"^stdin is not what the input format says it is \(parquet\)"
+    ):
         counts("-", layout=Layout("parquet"))
     piped(b"u,u\n1,2\n")
     with pytest.raises(SourceError) as refused:

@@ -141,7 +141,7 @@ NOT_CONDITIONS = {
         "[c] = ['DE']",
     ],
     "names no column": ["1 = 1", "true", "'DE' = 'DE'"],
-    "with a table in front": ["events.c = 'DE'", "pg_catalog.pg_class.relname = 'x'"],
+    "names a column with its table": ["events.c = 'DE'", "pg_catalog.pg_class.relname = 'x'"],
 }
 TYPES = {
     "neither true nor false": ["age", "c", "lower(c)", "c = 'DE' AND age", "NOT age"],
@@ -156,7 +156,7 @@ TYPES = {
         "show = 'a'",
         "u = 1 AND rowid = 1",
     ],
-    "do not go together": ["u IN ()", "u = 99999999999999999999999"],
+    "incompatible types": ["u IN ()", "u = 99999999999999999999999"],
     "casts to": ["CAST(c AS BLOB) = c", "CAST(c AS INTEGER[]) = c"],
     "casts to|cannot be parsed": ["CAST(c AS my_type) = c"],  # as new as sqlglot is
     "something other than": ["c LIKE c", "extract(epoch FROM ts) = 1", "u IS 1"],

@@ -163,7 +163,7 @@ def test_a_seeded_release_is_refused(opened):
 
 @pytest.mark.parametrize("given", [{"ledger": "x.db"}, {"dataset": "shop"}])
 def test_a_ledger_and_a_dataset_go_together(given):
-    with pytest.raises(hc.LedgerError, match="go together"):
+    with pytest.raises(hc.LedgerError, match="belong together"):
         hc.release_counts(COUNTS, budget=hc.Budget(rho=0.1), user="u", **given)
 
 

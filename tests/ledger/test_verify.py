@@ -147,7 +147,7 @@ def test_a_published_release_is_found(opened, tmp_path, form):
     assert ledger.find(path).number == 3
     uncharged = hc.release_counts(COUNTS, budget=hc.Budget(rho=0.1, delta=1e-6))
     path.write_bytes(render(uncharged, form))
-    with pytest.raises(hc.VerificationError, match="no release like"):
+    with pytest.raises(hc.VerificationError, match="no release in this ledger matches"):
         ledger.find(path)
     path.write_bytes(more_than(release(ledger), form))
     with pytest.raises(hc.VerificationError, match="not a release that headcount wrote"):
@@ -222,5 +222,5 @@ def test_a_file_that_unpacks_to_more_than_any_release_is_not_read(
             pa.table({"q": column}, metadata=made.table.schema.metadata), path, **options
         )
         assert path.stat().st_size < 2**14
-    with pytest.raises(hc.VerificationError, match="it is larger than any release"):
+    with pytest.raises(hc.VerificationError, match="it is too large to be a release"):
         ledger.find(path)

@@ -60,12 +60,16 @@ def test_items_are_shown_as_they_are_and_counts_for_reading():
         ("line\u2028separator", "line\\u2028separator"),
         ("é 漢字 😀", "é 漢字 😀"),
         ("non\u00a0breaking", "non\u00a0breaking"),
-        ("", ""),
     ],
 )
 def test_control_characters_are_escaped(item, shown):
     assert visible(item) == shown
     assert lines(item=[item])[2].startswith(shown)
+
+
+def test_a_blank_name_can_be_seen():
+    names = {line.split("  ")[0] for line in lines(item=["", " \u00a0", "a b"])[2:]}
+    assert names == {'""', '" \u00a0"', "a b"}
 
 
 @given(st.text())

@@ -86,6 +86,14 @@ def test_a_page_says_what_was_released_from_what_and_when():
         assert words in page.text
 
 
+def test_a_single_count_is_not_spoken_of_as_several():
+    page = Page(page_of(films(1)))
+    assert "1 noisy count, with an interval" in page.text
+    assert "The only one, with its 95 % interval." in page.text
+    assert "All counts by rank" not in page.text  # the bars show them all
+    assert "All counts by rank" in Page(page_of(films(21))).text
+
+
 def test_an_empty_release_is_a_page_too(tmp_path):
     nothing = release_with(pa.table({"film": pa.array([], pa.string())}), np.array([]))
     assert "Nothing was released" in Page(page_of(nothing)).text

@@ -77,7 +77,7 @@ def test_what_is_said_to_fit_fits_and_no_more(ledger):
         "One release with --rho 4, or --epsilon 18.08, with --delta 1e-6."
         in text_of(ledger, clock).text
     )
-    assert "Or 4 more that ask for as much as the last one did." in text_of(ledger, clock).text
+    assert "Or 4 more like the last one." in text_of(ledger, clock).text
     with pytest.raises(BudgetRefusedError):
         ledger.reserve("searches", Budget(rho=4.01), ASKED, "u")
     ledger.init("tiny", budget=Budget(rho=1, delta=1e-5))

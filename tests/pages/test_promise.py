@@ -56,7 +56,7 @@ def test_who_is_protected_is_said_whole(unit):
 def test_a_public_list_is_never_named_by_chance():
     stated = Guarantee.of(Budget(rho=1), method="known", private=True).__dict__
     pure = promise_of(Guarantee(**{**stated, "settings": {"pure_zcdp": True}}))
-    assert "public before" in pure.delta and "approximate" not in pure.formal
+    assert "already public" in pure.delta and "approximate" not in pure.formal
     assert "would then be named" in words(1.0).delta and "approximate" in words(1.0).formal
 
 
@@ -65,7 +65,7 @@ def test_a_public_list_is_never_named_by_chance():
     [(1e-6, "1 in 1,000,000"), (1e-5, "1 in 100,000"), (3e-5, "1 in 33,333"), (0.0, "0")],
 )
 def test_delta_as_a_chance(delta, shown):
-    assert f"at most {shown} that" in words(1.0, delta).delta
+    assert f"at most {shown}. " in words(1.0, delta).delta
 
 
 @given(st.floats(1e-12, 0.5))

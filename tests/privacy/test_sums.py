@@ -354,7 +354,7 @@ BASE = {"source": "x.parquet", "user": "u", "item": "i", "budget": hc.Budget(rho
         ({"sum": ["x", "x"]}, "named twice"),
         ({"sum": ["x", "x_lower"]}, "same column"),
         ({"count": "users"}, "always counted"),
-        ({"max_rows_per_user_item": 3}, "goes with rows, sums and means"),
+        ({"max_rows_per_user_item": 3}, "only for rows, sums and means"),
         ({"count": "rows", "max_rows_per_user_item": 0}, "whole number from 1"),
         ({"count": "rows", "max_rows_per_user_item": 2**40}, "whole number from 1"),
         ({"sum": "u"}, "identifies people"),

@@ -128,13 +128,13 @@ def _exit_code(error: BaseException) -> int:
         case SystemExit():  # click's answer when nobody reads its help any more
             return 128 + signal.SIGPIPE
         case _ if is_out_of_memory(error):
-            _say(f"there is too little memory; {MORE_MEMORY}")
+            _say(f"there is not enough memory; {MORE_MEMORY}")
             return EngineError.exit_code
         case _:
             # The message or the traceback may quote data, so neither is shown unasked.
             _say(
-                f"an unexpected {type(error).__name__}. Set {UNSAFE_TRACEBACK}=1 to see more, "
-                "which may show private data."
+                f"unexpected error ({type(error).__name__}). Set {UNSAFE_TRACEBACK}=1 to see "
+                "more; that may show private data."
             )
             if os.environ.get(UNSAFE_TRACEBACK) == "1":
                 traceback.print_exception(error)

@@ -57,7 +57,7 @@ FEW_USERS = 10
     "--relative-error",
     type=Float(),
     metavar="R",
-    help="Counts within this relative error are close [default: 0.1].",
+    help="Counts within this relative error are called close [default: 0.1].",
 )
 @click.option(
     "--trials",
@@ -79,14 +79,14 @@ FEW_USERS = 10
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write a .csv file instead; not into a folder that holds a release.",
+    help="Write a .csv file instead, in a folder without a release.",
 )
 @force_option
 @memory_option
 @click.option(
     "--i-own-this-data",
     is_flag=True,
-    help="Confirm that you may see the true counts of this data. Required.",
+    help="Confirm that you are allowed to see the true counts of this data. Required.",
 )
 @talk_options
 def compare(
@@ -117,8 +117,8 @@ def compare(
     """
     if not i_own_this_data:
         raise SettingsError(
-            "compare shows true figures of the data, with no privacy at all; if you may see them, "
-            "add --i-own-this-data"
+            "compare shows true figures, with no privacy at all; if you are allowed to see "
+            "them, add --i-own-this-data"
         )
     from headcount.evaluation.dataset import read_dataset
     from headcount.evaluation.methods import Target
@@ -135,7 +135,7 @@ def compare(
     r = Settings().changed(r=relative_error).r
     if output is not None:
         if output.suffix.lower() != ".csv":
-            raise OutputError("a comparison is written to a file that ends in .csv")
+            raise OutputError("a comparison can only be written to a .csv file")
         folder = Path(os.path.realpath(output)).parent
         if holds_release(folder):
             raise OutputError(
@@ -160,9 +160,9 @@ def compare(
             if dataset.number_of_users < FEW_USERS:
                 # Allowed here, where the truth is shown anyway.
                 click.echo(
-                    f"There is almost no data: {dataset.number_of_users:,} users with "
-                    f"{dataset.number_of_items:,} items. Rows without a user or an item are "
-                    "not counted.",
+                    f"There is hardly any data: {dataset.number_of_users:,} users with "
+                    f"{dataset.number_of_items:,} items. Rows without a user or an item are not "
+                    "counted.",
                     err=True,
                 )
             methods = standard_methods(dataset.max_items_per_user, selection)

@@ -6,6 +6,7 @@ import click
 
 from headcount.cli.examples import examples
 from headcount.cli.options import force_option
+from headcount.cli.stderr import say
 from headcount.cli.stdout import write_stdout
 
 
@@ -44,3 +45,4 @@ def describe(file: Path, form: str, output: Path | None, force: bool) -> None:
         return
     with AtomicFile(output, source=str(file), force=force) as place:
         place.commit(write(account_of_file(file)))
+    say(f"Wrote {str(output)!r}.")

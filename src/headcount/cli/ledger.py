@@ -43,7 +43,9 @@ _actor = click.option(
     show_envvar=True,
     help="Who is acting [default: the operating system's user name].",
 )
-_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded.")
+_reason = click.option(
+    "--reason", required=True, metavar="TEXT", help="The reason, which is recorded."
+)
 
 
 @click.group(
@@ -91,12 +93,12 @@ def _say_total(ledger: "Ledger", dataset: str) -> None:
               help="The dataset; several with --group.")  # fmt: skip
 @click.option("--group", metavar="NAME", help="A name for datasets that share one budget.")
 @click.option("--user", metavar="COLUMN",
-              help="The column that identifies the user, in all releases [default: "
-                   "that of the first release].")  # fmt: skip
+              help="The column that identifies the user in all releases [default: the one in the "
+                   "first release].")  # fmt: skip
 @click.option("--protect", type=click.Choice(list(PROTECTED_PERIODS)), default="user",
               show_default=True,
-              help="What the total protects: all rows of a user, or those within one period. All "
-                   "releases must protect the same.")  # fmt: skip
+              help="What the total protects: all rows of a user, or only those within one "
+                   "period. Every release must protect the same.")  # fmt: skip
 @click.option("--rho", type=Float(), help="ρ of all releases together, as in zCDP.")
 @click.option("-e", "--epsilon", type=Float(), help="ε of all releases together, as in (ε, δ)-DP.")
 @click.option("--delta", type=Float(), default=DEFAULT_TOTAL_DELTA, show_default=True,
@@ -131,10 +133,10 @@ def init(
 @_where_alone
 @_form
 @click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write a page for people to read instead.")  # fmt: skip
+              help="Write an .html page instead.")  # fmt: skip
 @force_option
 def show(where: str, form: str, page: Path | None, force: bool) -> None:
-    """Show what is spent and left of each budget."""
+    """Show how much of each budget is spent and left."""
     from headcount.ledger.account import accounts
 
     if page is not None:
@@ -147,7 +149,10 @@ def show(where: str, form: str, page: Path | None, force: bool) -> None:
     header = ["budget", "", "ρ", "δ", "ε", "at δ", "share of the scarcer"]
     rows = [row for account in found for row in account.rows()]
     _write_table(header, rows, [False, False, True, True, True, True, False])
-    _say("ρ and δ add up. ε does not: it is what the ρ of its row amounts to at the total's δ.")
+    _say(
+        "ρ and δ add up. ε does not: each ε is what the ρ in its row amounts to at the δ of the "
+        "total."
+    )
 
 
 def _write_page(where: str, path: Path, *, force: bool) -> None:
@@ -300,7 +305,7 @@ def give_back(where: str, entry: int, reason: str, actor: str | None) -> None:
     """
     _open(where, actor).give_back(entry, reason=reason)
     _say(
-        f"What entry {entry} had reserved is available again. If its run is still alive, it will "
+        f"What entry {entry} had reserved is available again. If its run is still going, it will "
         "release nothing."
     )
 

@@ -39,8 +39,8 @@ def rows_shown(limit: int | None, form: str) -> int | None:
     """Return how many rows stdout gets; None for all of them."""
     if limit is not None and form != "table":
         raise SettingsError(
-            "--limit is for the table on stdout; csv, json and files have every row, so that a "
-            "release stays whole"
+            "--limit only applies to the table on stdout; CSV, JSON and files always have every "
+            "row, so that a release stays whole"
         )
     if limit is None:
         limit = ROWS_ON_A_TERMINAL if form == "table" and stdout_is_terminal() else 0

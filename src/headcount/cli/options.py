@@ -38,7 +38,7 @@ def layout_options(source: str) -> Callable[[_Command], _Command]:
                      help="The character between the fields of a CSV file, such as ';', or the "
                           "word tab [default: a comma; a tab in TSV]."),
         click.option("--input-format", type=click.Choice(get_args(InputFormat)),
-                     help=f"The format of {source}, for stdin, or if its name does not show it."),
+                     help=f"The format of {source}, if it is stdin or its name does not say."),
     )  # fmt: skip
 
     def add(command: _Command) -> _Command:
@@ -54,7 +54,7 @@ def source_options(command: _Command, *, item_required: bool = True) -> _Command
     for option in (
         layout_options("SOURCE"),
         click.option("--sql", metavar="SELECT",
-                     help="One SELECT instead of a table; files are the table events in it."),
+                     help="A SELECT instead of a table; in it, files are the table events."),
         click.option("-t", "--table", metavar="NAME", help="A table of a database or catalog."),
         click.option("-i", "--item", "items", required=item_required, multiple=True,
                      metavar="COLUMN",
@@ -76,9 +76,7 @@ def _file_names(
 
 def _one_source(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> str:
     if len(given) > 1:
-        raise SourceError(
-            "give one SOURCE; put a glob in quotes, so that the shell does not expand it"
-        )
+        raise SourceError("give one SOURCE; put a glob in quotes, or the shell will expand it")
     return given[0]
 
 
@@ -92,10 +90,10 @@ def period_options(command: _Command) -> _Command:
         click.option("--between", nargs=2, metavar="FIRST LAST",
                      help="Count only rows of the days from FIRST to LAST, such as 2026-01-31. "
                           "This makes the periods public: with --items-from, or without --item, "
-                          "exactly these come out."),
+                          "exactly these periods come out."),
         click.option("--timezone", metavar="NAME",
-                     help="The IANA name of the time zone in which timestamps with a zone are "
-                          "assigned to days [default: UTC]."),
+                     help="The time zone that decides which day a timestamp with a zone falls "
+                          "on, by its IANA name [default: UTC]."),
         click.option("--by", nargs=2, metavar="PERIOD COLUMN",
                      help="Count within each day, week (from Monday), month or year, by a "
                           "column of dates or timestamps. Without --item, count all users of "
@@ -151,8 +149,8 @@ def further_options(command: _Command) -> _Command:
     """Add what is asked besides the counts: --total, --other, rows, sums and means."""
     for option in (
         click.option("--max-rows-per-user-item", type=Whole(), metavar="M",
-                     help="Count at most M rows of each user for each item, in --count rows, "
-                          "--sum and --mean, if you know such a bound."),
+                     help="In --count rows, --sum and --mean, count at most M rows of each user "
+                          "for each item, if you know such a bound."),
         click.option("--bounds", multiple=True, nargs=3, type=(str, Float(), Float()),
                      metavar="COLUMN LO HI",
                      help="Clip the values of a --sum or --mean column to between LO and HI, if "
@@ -178,10 +176,10 @@ def ledger_options(command: _Command) -> _Command:
     """Add --ledger, --dataset, --data-version, --actor and --again."""
     for option in (
         click.option("--again", is_flag=True,
-                     help="Count and pay again, even if the question was answered before."),
+                     help="Count and pay again, even if the question has been answered before."),
         click.option("--data-version", metavar="NAME",
-                     help="Your name for the state of the data, such as a date. The same question "
-                          "about the same version is answered again at no cost."),
+                     help="Your name for the state of the data, such as a date. Asking the same "
+                          "question about the same version again costs nothing."),
         click.option("--actor", metavar="NAME", envvar="HEADCOUNT_ACTOR", show_envvar=True,
                      help="Who is acting [default: the operating system's user name]."),
         click.option("--dataset", metavar="NAME", envvar="HEADCOUNT_DATASET", show_envvar=True,
@@ -219,7 +217,7 @@ memory_option = click.option(
 force_option = click.option(
     "--force",
     is_flag=True,
-    help="Overwrite existing files, but never a source or a database.",
+    help="Overwrite existing files, except a source or a database.",
 )
 
 

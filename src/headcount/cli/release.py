@@ -34,12 +34,13 @@ from headcount.errors import OutputError, SettingsError
 from headcount.ledger.ledger import Ledger
 
 _ALL_ROWS = (
-    "The table shows the highest counts. --limit 0 shows all, and --output FILE writes them to a "
-    "file. Decide before you ask: asking again is another release, and costs again."
+    "The table shows only the highest counts. To get all of them, use --limit 0 or --output "
+    "FILE. Decide before you run it: running it again is another release, and costs as much "
+    "again."
 )
 _ALL_ROWS_IN_LEDGER = (
-    "The table shows the highest counts. The ledger keeps all of them: `headcount ledger fetch` "
-    "writes the release again, at no cost."
+    "The table shows only the highest counts. The ledger keeps all of them: `headcount ledger "
+    "fetch` writes the release again, at no cost."
 )
 
 
@@ -68,7 +69,7 @@ _ALL_ROWS_IN_LEDGER = (
     "--spark-conf",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting for the Spark session that is started; repeat it for several.",
+    help="A setting for the Spark session to start; repeat it for several.",
 )
 @format_option
 @output_option
@@ -77,7 +78,7 @@ _ALL_ROWS_IN_LEDGER = (
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write a page about the release for people to read: .html.",
+    help="Also write an .html page about the release.",
 )
 @force_option
 @click.option(
@@ -168,7 +169,7 @@ def release(
                 file.commit(render(result, form))
             except OutputError:
                 # The budget is spent: what it bought must not be lost with a full disk.
-                click.echo("headcount: the release goes to stdout as JSON instead", err=True)
+                click.echo("headcount: writing the release to stdout as JSON instead", err=True)
                 write_stdout(render(result, "json"))
                 raise
         if page is not None:
@@ -178,7 +179,7 @@ def release(
             except BaseException:
                 say(
                     "headcount: the page was not written. The release itself is safe; "
-                    "`headcount report` makes a page of it, from a .parquet or .json file"
+                    "`headcount report` can make a page from its .parquet or .json file"
                 )
                 raise
     talk.about(result)

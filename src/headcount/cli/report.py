@@ -27,13 +27,12 @@ _ENDINGS = (".html", ".htm")
 )
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="The page [default: FILE with the ending .html].")  # fmt: skip
+              help="The page to write [default: FILE with the ending .html].")  # fmt: skip
 @click.option("--title", metavar="TEXT",
               help="The heading of the page [default: made from the columns].")  # fmt: skip
 @click.option("--ledger", "where", metavar="LEDGER",
-              help="The ledger that was charged; the page then names the entry, the "
-                   "time and the source. A file that was not charged to it is "
-                   "refused.")  # fmt: skip
+              help="The ledger that was charged. The page then names the entry, the time and the "
+                   "source; a file that was not charged to this ledger is refused.")  # fmt: skip
 @force_option
 def report(
     file: Path, output: Path | None, title: str | None, where: str | None, force: bool
@@ -60,9 +59,9 @@ def report(
 def page_path(path: Path, other: Path | None = None) -> Path:
     """Return the path of a page; refuse one that is not a page, or that is taken."""
     if path.suffix.lower() not in _ENDINGS:
-        raise OutputError(f"a page ends in .html; {str(path)!r} does not")
+        raise OutputError(f"the name of a page must end in .html, and {str(path)!r} does not")
     if other is not None and path == other:
-        raise OutputError("the page and the counts are two files; give them different names")
+        raise OutputError("the page and the counts need different file names")
     return path
 
 

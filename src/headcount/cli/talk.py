@@ -21,7 +21,7 @@ def talk_options(command: _Command) -> _Command:
     """Add -q and -v, as quiet and verbose."""
     for option in (
         click.option("-v", "--verbose", is_flag=True,
-                     help="Print what is being done, step by step, and with which settings."),
+                     help="Print each step, and the settings."),
         click.option("-q", "--quiet", is_flag=True, help="Print only cautions and errors."),
     ):  # fmt: skip
         command = option(command)
@@ -33,7 +33,7 @@ class Talk:
 
     def __init__(self, *, quiet: bool, verbose: bool) -> None:
         if quiet and verbose:
-            raise SettingsError("--quiet and --verbose exclude each other")
+            raise SettingsError("--quiet and --verbose cannot be used together")
         self._quiet, self._verbose = quiet, verbose
         self._held_back: list[str] = []
 

@@ -24,7 +24,7 @@ def verify(file: Path, where: str) -> None:
     ledger.verify()
     entry = ledger.find(file)
     say(
-        f"The file is what was released from {entry.dataset!r} by {entry.actor!r} at {entry.time}, "
-        f"unchanged, and the ledger was charged for it (entry {entry.number}). By their hashes, "
-        "the entries of the ledger are unchanged too."
+        f"The file is exactly what {entry.actor!r} released from {entry.dataset!r} at "
+        f"{entry.time}, and the ledger was charged for it (entry {entry.number}). The hashes "
+        "show that no entry of the ledger was changed either."
     )

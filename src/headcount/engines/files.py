@@ -92,7 +92,7 @@ def matching(name: str, layout: Layout = BY_NAME) -> tuple[str, list[Path]]:
         raise SourceError(f"{what} {name!r}{'' if glob.has_magic(name) else _similar(name)}")
     kinds = {_kind(path, layout.form) for path in paths}
     if len(kinds) > 1:
-        raise SourceError("the files are of different kinds; give files of one kind")
+        raise SourceError("the files have different formats; give files of one format")
     kind = kinds.pop()
     layout.check_form(kind)
     return kind, paths
@@ -142,7 +142,7 @@ def database_in(
         raise SourceError("give one database file, not several")
     if engine not in (None, kind):
         raise SettingsError(
-            f"an engine can be chosen for files of events only; this is a {kind} database"
+            f"an engine can only be chosen for files of events; this is a {kind} database"
         )
     return reader(kind), paths[0]
 
@@ -193,13 +193,13 @@ def _kind(path: Path, said: str | None) -> str:
     if kind is None or (is_gzipped(path) and kind not in TEXT):
         known = ", ".join(sorted(kinds))
         raise SourceError(
-            f"cannot tell what {str(path)!r} is from its ending; known endings: {known}, and "
-            "for text files also these with .gz. If it is one of these under another name, say "
+            f"cannot tell the format of {str(path)!r} from its ending; known endings: {known}, "
+            "and .gz after those of text files. If its format is one of these all the same, say "
             "which with --input-format (input_format=)"
         )
     if not path.is_file():
         raise SourceError(
-            f"{str(path)!r} is not a regular file, and events are read more than once"
+            f"{str(path)!r} is not a regular file, and events have to be read more than once"
         )
     try:
         with path.open("rb") as file:
@@ -214,7 +214,7 @@ def _kind(path: Path, said: str | None) -> str:
     if not _looks_like(kind, head, gzipped=is_gzipped(path)):
         says = "its ending says" if said is None else "the input format says"
         raise SourceError(
-            f"the file {str(path)!r} is not what {says} ({kind}){_HINTS.get(kind, '')}"
+            f"the file {str(path)!r} is not what {says} it is ({kind}){_HINTS.get(kind, '')}"
         )
     return kind
 

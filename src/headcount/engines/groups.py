@@ -84,4 +84,4 @@ def two_slots(codes: NDArray[np.int64]) -> NDArray[np.int32]:
             choice[left] ^= 1
             if not left.size:
                 return np.maximum(owner, 0)
-    raise EngineError("the items have hashes that cannot be told apart; use another engine")
+    raise EngineError("two items have the same hash; use another engine")

@@ -48,11 +48,11 @@ _NO_MEMORY = (
 )
 _PLAIN = (Exception, RuntimeError)
 #: What to do where memory runs out.
-MORE_MEMORY = "give it more with --memory, if there is more, or free some"
+MORE_MEMORY = "raise --memory if the machine has more, or free some"
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
 #: What an error says of data that cannot be read, if nothing more is known of its form.
-ANY_FORM = "the contents do not have the form that was expected"
+ANY_FORM = "the contents are not in the expected form"
 
 
 def opening(action: Callable[[], _Result], error_prefix: str) -> _Result:
@@ -157,7 +157,8 @@ def _of_schema(error: BaseException, error_prefix: str) -> HeadcountError:
         return SourceError(f"{error_prefix}: {ANY_FORM}")
     if kind == "NotImplementedException":  # DuckDB's
         return SourceError(
-            f"{error_prefix}: the engine has no type for one of its columns; give it as text"
+            f"{error_prefix}: the engine has no type for one of the columns; convert that column "
+            "to text"
         )
     return SourceError(f"{error_prefix} ({kind})")
 

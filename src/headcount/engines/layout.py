@@ -54,7 +54,7 @@ class Layout:
     def check_form(self, form: str) -> None:
         """Refuse a delimiter for files that have none."""
         if self.delimiter is not None and form not in _DELIMITERS:
-            raise SettingsError("a delimiter goes with CSV files (--delimiter, delimiter=)")
+            raise SettingsError("a delimiter is only for CSV files (--delimiter, delimiter=)")
 
 
 #: Nothing was said: what files are follows from their endings.

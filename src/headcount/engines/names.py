@@ -29,9 +29,9 @@ def no_such_column(column: str, there: Sequence[str]) -> str:
     if delimiter is not None:
         typed = "tab" if delimiter == "\t" else delimiter
         return (
-            f"there is no column {column!r}; the only one is called {there[0]!r}. If its fields "
-            f"are separated by {shown_delimiter(delimiter)}, say so: --delimiter '{typed}' "
+            f"there is no column {column!r}; the only column is {there[0]!r}. If the fields are "
+            f"separated by {shown_delimiter(delimiter)}, use --delimiter '{typed}' "
             f"(delimiter={typed!r})"
         )
     listed = ", ".join(map(repr, there))
-    return f"there is no column {column!r}; there are: {listed}{did_you_mean(column, there)}"
+    return f"there is no column {column!r}; the columns are: {listed}{did_you_mean(column, there)}"

@@ -46,7 +46,9 @@ class DayRange:
             SettingsError: they are not days, or no day lies between them.
         """
         if not isinstance(given, list | tuple) or len(given) != 2:
-            raise SettingsError("a range of days is given by two: between=('2026-01-01', …)")
+            raise SettingsError(
+                "a range of days has a first and a last day: between=('2026-01-01', …)"
+            )
         first, last = map(_day, given)
         if first > last:
             raise SettingsError(

@@ -89,7 +89,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
-            raise SourceError("give a table or SQL, not both")
+            raise SourceError("give either a table or SQL, not both")
         if not all(isinstance(column, str) for column in self.columns or ()):
             raise SourceError(
                 "user is the name of one column, as in user='id'; lists are for items"
@@ -168,14 +168,14 @@ def _open_named(session: Session, name: str, request: Request) -> Events:
     if server is not None:
         if request.engine is not None:
             raise SettingsError(
-                "an engine can be chosen for files only; a server is its own engine"
+                "an engine can only be chosen for files; a server is its own engine"
             )
         if request.table is None and request.sql is None:
             raise SourceError("name a table of the server, or give SQL")
         return _open_database(session, server, name, request)
     files = request.file_reader
     if request.spark_conf and not files.takes_settings:
-        raise SettingsError("Spark settings go with the engine spark or a spark:// master")
+        raise SettingsError("Spark settings are only for the engine spark or a spark:// master")
     _refuse_elsewhere(name, request)
     if not files.finds_files and (database := database_in(name, request.engine, request.layout)):
         return _open_database(session, *database, request)
@@ -215,17 +215,20 @@ def _refuse_elsewhere(name: str, request: Request) -> None:
         return
     if scheme[1] in _WEB:
         raise SourceError(
-            f"files at {scheme[1]}:// addresses are not read. Download the file and name it, or "
+            f"headcount does not read from {scheme[1]}:// addresses. Download the file first, or "
             "pipe it in: curl -L ADDRESS | headcount release - --input-format csv …"
         )
     if request.file_reader.finds_files:
         return
     if scheme[1] in _STORES:
         raise SourceError(
-            f"DuckDB reads files of this machine here. For {scheme[1]}:// use --engine spark "
-            "(engine='spark'), copy the files here first, or give Python a pyarrow.dataset"
+            f"here DuckDB reads only local files. For {scheme[1]}:// use --engine spark "
+            "(engine='spark'), copy the files to this machine, or pass a pyarrow.dataset from "
+            "Python"
         )
-    raise SourceError(f"this kind of address is not known; known are {_listed(_schemes(), 'and')}")
+    raise SourceError(
+        f"this kind of address is not supported; supported are {_listed(_schemes(), 'and')}"
+    )
 
 
 def _query_files(session: Session, reader: Reader, name: str, request: Request) -> Events:
@@ -248,7 +251,7 @@ def _refuse_layout(request: Request) -> None:
     """Refuse a format or a delimiter for a source that is not a file."""
     if request.layout:
         raise SettingsError(
-            "an input format and a delimiter go with files, or with stdin; this source is a table"
+            "an input format and a delimiter are only for files and stdin; this source is a table"
         )
 
 
@@ -258,7 +261,7 @@ def _refuse_table(request: Request) -> None:
         kinds = _listed([one.title for one in registry.databases()], "or")
         servers = _listed(_schemes(), "or")
         raise SourceError(
-            f"a table is named in a {kinds} file, or on a server ({servers}); this source is a "
+            f"a table name is only for a {kinds} file or a server ({servers}); this source is a "
             "path to files of events"
         )
 
@@ -301,7 +304,9 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
     import ibis.expr.operations as ops
 
     if request.table is not None or request.sql is not None:
-        raise SourceError("a table or SQL goes with a database; this source is already a table")
+        raise SourceError(
+            "a table name or SQL is only for a database; this source is already a table"
+        )
     _refuse_layout(request)
     if isinstance(source, ibis.Table) and isinstance(source.op(), ops.InMemoryTable):
         # Ibis inferred types from values. The table that it was made of has types of its own.

@@ -124,9 +124,9 @@ def periods_of(
         raise SettingsError(f"what is protected is one of: {', '.join(get_args(Protect))}")
     if by is None:
         if timezone is not None:
-            raise SettingsError("a time zone goes with periods: --by (by=)")
+            raise SettingsError("a time zone is only for periods: --by (by=)")
         if between is not None:
-            raise SettingsError("a range of days goes with periods: --by (by=)")
+            raise SettingsError("a range of days is only for periods: --by (by=)")
         if protect != "user":
             raise SettingsError(
                 f"--protect {protect} needs periods that say what a {PROTECTED_PERIODS[protect]} "
@@ -193,8 +193,8 @@ def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has
         )
     if periods.timezone is not None and not has_zone(table, column):
         raise SourceError(
-            f"the times in column {column!r} have no time zone: their days are taken as they are "
-            "written; leave --timezone (timezone=) out"
+            f"the times in column {column!r} have no time zone: their days are used as they are "
+            "written; leave out --timezone (timezone=)"
         )
 
 

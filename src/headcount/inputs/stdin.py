@@ -29,7 +29,8 @@ def kept_stdin(session: Session, layout: Layout) -> Path:
     """
     if layout.form is None:
         raise SettingsError(
-            "say what stdin holds: --input-format (input_format=) csv, tsv, json, parquet or arrow"
+            "say what format stdin is in: --input-format (input_format=) csv, tsv, json, "
+            "parquet or arrow"
         )
     folder = session.folder / "stdin"
     if folder.exists():
@@ -49,7 +50,7 @@ def kept_stdin(session: Session, layout: Layout) -> Path:
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         why = "there is no space left for temporary files" if full else error.strerror
-        raise EngineError(f"stdin cannot be kept while it is read: {why}") from None
+        raise EngineError(f"cannot store stdin while reading it: {why}") from None
     return path
 
 

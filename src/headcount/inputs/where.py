@@ -94,7 +94,7 @@ class Where:
         except SourceError:
             raise
         except Exception:  # whatever Ibis does not accept: it has seen types and the condition only
-            raise _refused("compares or combines values of types that do not go together") from None
+            raise _refused("compares or combines values of incompatible types") from None
         if not condition.type().is_boolean():
             raise _refused("is neither true nor false of a row")
         return table.filter(condition)
@@ -116,7 +116,7 @@ def parsed(text: str) -> Where:
     if not names:
         raise _refused("names no column")
     if any(node.args.get("table") for node in columns):
-        raise _refused("names a column with a table in front; give its name alone")
+        raise _refused("names a column with its table; give the name of the column alone")
     return Where(text, tuple(dict.fromkeys(names)))
 
 
@@ -132,8 +132,8 @@ def _condition(text: str) -> _Node:
         found = []
     if len(found) != 1 or not isinstance(found[0], exp.Where):
         raise SourceError(
-            "the condition on rows cannot be parsed; write it as after WHERE in SQL, "
-            "text in single quotes and a column that is a word of SQL in double quotes"
+            "the condition on rows cannot be parsed; write it like a WHERE clause in SQL, with "
+            "text in single quotes and columns that are SQL keywords in double quotes"
         )
     condition = found[0].this
     for node in condition.walk():

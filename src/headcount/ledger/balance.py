@@ -161,15 +161,15 @@ class Books:
         for dataset in datasets:
             if dataset in self.budget_of:
                 raise LedgerError(
-                    f"the dataset {dataset!r} has a budget already; `headcount ledger extend` "
+                    f"the dataset {dataset!r} already has a budget; `headcount ledger extend` "
                     "raises it"
                 )
         if group in self.budget_of:
-            raise LedgerError(f"{group!r} is a dataset; give the group a name of its own")
+            raise LedgerError(f"{group!r} is a dataset; give the group another name")
         for name in (group, *datasets):
             if name in self.totals:
                 raise LedgerError(
-                    f"there is a group {name!r} already; `headcount ledger join` puts a dataset "
+                    f"there is already a group {name!r}; `headcount ledger join` puts a dataset "
                     "into it"
                 )
 
@@ -241,7 +241,7 @@ class Books:
                 f"the dataset {dataset!r} is retired: it gets no more releases"
             )
         if not cost.fits(self.left(dataset, actor)):
-            raise BudgetRefusedError("more is asked for than is left")
+            raise BudgetRefusedError("the release asks for more than is left")
 
     def may_join(self, dataset: str, group: str) -> None:
         """Refuse to put a dataset into a group that cannot pay for what it has used."""

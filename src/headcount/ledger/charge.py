@@ -39,7 +39,7 @@ class Charge:
         private: bool,
     ) -> None:
         if (ledger is None) != (dataset is None):
-            raise LedgerError("a ledger and a dataset go together: give both, or neither")
+            raise LedgerError("a ledger and a dataset belong together: give both, or neither")
         if ledger is not None and not private:
             raise NotPrivateError("a release with a seed is not private, and no ledger accepts it")
         self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
@@ -81,7 +81,7 @@ class Charge:
             return None
         self._ledger.tell(
             f"Answered with the release of {entry.time} (entry {entry.number} of the ledger), at "
-            "no cost. To count and pay once more, ask with --again (again=True)."
+            "no cost. To count and pay again, use --again (again=True)."
         )
         return release
 
@@ -164,7 +164,7 @@ class Charge:
                 error.add_note(f"The query ended while it read rows. {self._stays()}")
                 failed = isinstance(error, Exception) and not isinstance(error, CancelledError)
                 hint = " (TRY_CAST instead of CAST may help)" if failed else ""
-                ended = "failed, as a single row can make it do" if failed else "was interrupted"
+                ended = "failed, which a single row can cause" if failed else "was interrupted"
                 self._ledger.tell(f"The query {ended}{hint}, while it read rows. {self._stays()}")
             raise
 

@@ -324,8 +324,8 @@ class Ledger:
             entries = transaction.entries()
             if not 1 <= number <= len(entries) or entries[number - 1].kind is not Kind.SETTLE:
                 raise LedgerError(
-                    f"entry {number} of the ledger is not a release; in `headcount ledger log` the "
-                    "lines that say settle are"
+                    f"entry {number} of the ledger is not a release; releases are the lines that "
+                    "say settle in `headcount ledger log`"
                 )
             return release_of(entries[number - 1], transaction)
 
@@ -336,8 +336,8 @@ class Ledger:
             if entry.kind is Kind.SETTLE and entry.facts["release"] == wanted:
                 return entry
         raise VerificationError(
-            f"no release like {str(path)!r} was charged to this ledger: it was made without it, "
-            "or edited"
+            f"no release in this ledger matches {str(path)!r}: it was made without the ledger, "
+            "or edited since"
         )
 
     # --------------------------------------------------------------------------------------------

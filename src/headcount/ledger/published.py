@@ -114,7 +114,7 @@ def _read(path: Path, json: Callable[[], _T], parquet: Callable[[], _T]) -> _T:
     except NotPrivateError:
         raise
     except _TooLargeError:
-        why = "it is larger than any release"
+        why = "it is too large to be a release"
     except OSError as error:
         why = error.strerror or "it cannot be read"
     except Exception:  # whatever is wrong with it

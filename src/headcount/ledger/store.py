@@ -78,8 +78,8 @@ class Transaction:
         found = self._head()
         if found.version > SCHEMA_VERSION:
             raise LedgerError(
-                f"this ledger was made by a newer headcount (its form is {found.version}, this "
-                f"version knows forms up to {SCHEMA_VERSION}); upgrade headcount to use it"
+                f"this ledger was made by a newer headcount (its format is {found.version}, and "
+                f"this version knows formats up to {SCHEMA_VERSION}); upgrade headcount to use it"
             )
         self.version = found.version
         self._last = StoredEntry(found.number, "", found.hash)
@@ -235,7 +235,7 @@ class Store:
                 return
             if there and not self._is_server:
                 raise LedgerError(
-                    f"{str(self._path)!r} is a database of something else; name a new file"
+                    f"{str(self._path)!r} is a database, but not a ledger; name a new file"
                 )
             _metadata.create_all(connection)
             first = {"version": SCHEMA_VERSION, "number": 0, "hash": NO_HASH}

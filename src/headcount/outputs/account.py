@@ -62,6 +62,10 @@ class Account:
 
     def method(self) -> str:
         """Return how the release was made, with what was chosen on the way."""
-        chosen = self.guarantee.settings.get("chosen")
-        method = self.guarantee.method
-        return method if chosen in (None, method) else f"{method}, which chose {chosen}"
+        return method_in_words(self.guarantee)
+
+
+def method_in_words(guarantee: Guarantee) -> str:
+    """Return how a release was made, with what was chosen on the way."""
+    chosen, method = guarantee.settings.get("chosen"), guarantee.method
+    return method if chosen in (None, method) else f"{method}, which chose {chosen}"

@@ -22,6 +22,11 @@ def visible(text: str) -> str:
     )
 
 
+def unless_blank(text: str) -> str:
+    """Return a name for people to read; one of nothing but spaces is in quotes, to be seen."""
+    return text if any(unicodedata.category(char) != "Zs" for char in text) else f'"{text}"'
+
+
 def to_json_text(value: object, *, indent: int | None = None) -> str:
     """Return a value as JSON, with such characters within strings as escapes of JSON.
 

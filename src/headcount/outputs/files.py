@@ -84,7 +84,8 @@ class AtomicFile:
                 _rename_to_new(self._temporary, self._path)
         except FileExistsError:
             raise OutputError(
-                f"a file {str(self._path)!r} has appeared in the meantime, and is not overwritten"
+                f"the file {str(self._path)!r} has appeared in the meantime, and was not "
+                "overwritten"
             ) from None
         except OSError as error:
             raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None

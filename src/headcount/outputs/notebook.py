@@ -2,7 +2,7 @@
 
 from html import escape
 
-from headcount.outputs.escapes import visible
+from headcount.outputs.escapes import unless_blank, visible
 from headcount.results.canonical import Plain, plain_rows
 from headcount.results.digits import for_people
 from headcount.results.release import Release
@@ -54,7 +54,7 @@ def _row(tag: str, cells: list[tuple[str, str]]) -> str:
 
 def _cut(value: Plain) -> str:
     """Return a name as HTML that shows it, and is nothing else; a long one ends in dots."""
-    text = visible(str(value))
+    text = visible(unless_blank(str(value)))
     return escape(text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…")
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import MissingExtraError, SettingsError
-from headcount.outputs.escapes import visible
+from headcount.outputs.escapes import unless_blank, visible
 from headcount.results.canonical import plain_column
 from headcount.results.release import Release
 
@@ -47,5 +47,5 @@ def plot(release: Release, top: int, ax: "Axes | None") -> "Axes":
 
 def _labels(table: Any, columns: list[str]) -> list[str]:  # noqa: ANN401 (PyArrow has no types)
     parts = zip(*(plain_column(table[column]) for column in columns), strict=True)
-    names = [visible(", ".join(map(str, row))) for row in parts]
+    names = [visible(", ".join(unless_blank(str(value)) for value in row)) for row in parts]
     return [n if len(n) <= _LONGEST_NAME else f"{n[: _LONGEST_NAME - 1]}…" for n in names]

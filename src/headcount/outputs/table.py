@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headcount.outputs.escapes import visible
+from headcount.outputs.escapes import unless_blank, visible
 from headcount.outputs.narrow import GAP, Columns, fitted, width_of
 from headcount.results.canonical import plain_column, plain_rows
 from headcount.results.digits import errors_of, for_people
@@ -43,7 +43,8 @@ def to_table(
         numbers = [
             for_people(value, found.get(errors.get(name, ""))) for name, value in found.items()
         ]
-        rows.append([visible(text) for text in (*map(str, row[:items]), *numbers)])
+        names_of_row = (unless_blank(str(value)) for value in row[:items])
+        rows.append([visible(text) for text in (*names_of_row, *numbers)])
     to_right = [
         pa.types.is_integer(kind) or pa.types.is_floating(kind)
         for kind in release.table.schema.types

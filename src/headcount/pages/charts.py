@@ -20,7 +20,6 @@ BARS = 20
 #: More points than a screen is wide are not seen.
 POINTS = 400
 PANELS = 12
-_FEWEST_FOR_A_CURVE = 3
 _MEAN = "Mean"
 
 
@@ -147,9 +146,12 @@ def _kind_and_column(measure: str) -> tuple[str, str]:
 
 
 def curve_of(measure: Measure) -> Curve | None:
-    """Return the rank–count curve with its band, on logarithmic scales."""
+    """Return the rank–count curve with its band, on logarithmic scales.
+
+    Where the bars show every count, there is none.
+    """
     order = sorted(range(len(measure.values)), key=lambda n: -measure.values[n])
-    if len(order) < _FEWEST_FOR_A_CURVE:
+    if len(order) <= BARS:
         return None
     counts = steps_around(max(1.0, min(measure.lower)), max(2.0, *measure.upper))
     along, up = logarithmic(1, len(order)), logarithmic(counts[0], counts[-1])

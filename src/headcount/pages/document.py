@@ -11,6 +11,7 @@ from typing import Any
 
 from headcount.errors import SettingsError, SourceError
 from headcount.ledger.published import document_of_file
+from headcount.outputs.escapes import unless_blank
 from headcount.outputs.json import document_to_json
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.results.canonical import Plain, document_of
@@ -168,7 +169,14 @@ class Document:
 
 
 def _joined(values: list[Plain]) -> str:
-    return " · ".join("(none)" if value is None else str(value) for value in values)
+    return " · ".join(map(name_of, values))
+
+
+def name_of(value: Plain) -> str:
+    """Return a value of an item column for people to read; the page's program does the same."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "(none)" if value is None else unless_blank(str(value))
 
 
 def _number(value: Plain) -> float:

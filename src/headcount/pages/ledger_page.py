@@ -153,7 +153,7 @@ def _fits(total: Total, left: Cost, last: Cost | None) -> list[str]:
             there // each for there, each in zip(_pair(left), _pair(last), strict=True) if each
         )
         if number:
-            words.append(f"Or {number:,} more that ask for as much as the last one did.")
+            words.append(f"Or {number:,} more like the last one.")
     return words
 
 
@@ -217,12 +217,14 @@ def _drawn(history: list[tuple[datetime, Cost, Cost]], now: datetime) -> History
             points.append((along(when.timestamp()), 1 - up(float(cost.rho))))
     for points in lines:
         points.append((1.0, points[-1][1]))
+    last = now.astimezone(UTC)
+    shown = "%Y-%m-%d" if last.date() > first.date() else "%Y-%m-%d %H:%M"
     return History(
         line(lines[0]),
         line(lines[1]),
         f"ρ = {_short(top)}",
-        f"{first:%Y-%m-%d}",
-        f"{now.astimezone(UTC):%Y-%m-%d}",
+        f"{first:{shown}}",
+        f"{last:{shown}}",
     )
 
 

@@ -31,18 +31,18 @@ def promise_of(guarantee: Guarantee) -> Promise:
     epsilon, delta = shown_above(guarantee.epsilon), shown_above(guarantee.delta)
     pure = guarantee.settings.get("pure_zcdp") is True  # δ is only for reading ρ as an ε
     at_worst = (
-        "No item is ever named by chance: all of them were public before."
+        "No item is ever named by chance: all of them were already public."
         if pure
         else "At worst, an item that only they have would then be named."
     )
     whose, is_there = _protected(guarantee)
     zcdp = f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP"
     return Promise(
-        f"Whatever anyone believed before, seeing this release multiplies the odds that {is_there} "
-        f"by at most {_factor(guarantee.epsilon)}. Someone who gave it even odds can end up at "
-        f"most {_percent(guarantee.epsilon)} sure.{_several(guarantee)}",
-        f"For {whose}, there is a chance of at most {_chance(guarantee.delta)} that this limit "
-        f"fails. {at_worst}",
+        f"Whatever anyone believed before, seeing this release changes the odds that {is_there} "
+        f"by a factor of at most {_factor(guarantee.epsilon)}. Someone who thought it as likely "
+        f"as not can end up at most {_percent(guarantee.epsilon)} sure.{_several(guarantee)}",
+        f"For {whose}, the chance that this limit fails is at most {_chance(guarantee.delta)}. "
+        f"{at_worst}",
         f"(ε = {epsilon}, δ = {delta})-differential privacy, and {zcdp}. Neighbouring datasets "
         f"differ by {guarantee.unit}.",
     )

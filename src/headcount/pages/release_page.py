@@ -3,10 +3,11 @@
 from os import PathLike
 from pathlib import Path
 
+from headcount.outputs.account import method_in_words
 from headcount.outputs.csv import LEADING
 from headcount.outputs.files import AtomicFile
 from headcount.pages.charts import bars_of, curve_of, over_time, parts_of, shares_of
-from headcount.pages.document import Document
+from headcount.pages.document import Document, name_of
 from headcount.pages.html import LONGEST, rendered
 from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
@@ -41,6 +42,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         items=items,
         origin=origin,
         guarantee=guarantee,
+        method=method_in_words(guarantee),
         promise=promise_of(guarantee),
         notices=document.notices(),
         bars=[bars for bars in (bars_of(document, measure) for measure in measures) if bars],
@@ -84,14 +86,8 @@ def _heading(items: list[str], period: str | None) -> str:
 
 def _shown(document: Document, row: list[Plain]) -> list[str]:
     """Return a row as the page's program shows it too."""
-    names = [_name(value) for value in row[: len(document.item_columns)]]
+    names = [name_of(value) for value in row[: len(document.item_columns)]]
     return names + document.row_for_people(row)
-
-
-def _name(value: Plain) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "(none)" if value is None else str(value)
 
 
 def _exact_texts(document: Document) -> dict[str, list[str]]:
@@ -100,7 +96,7 @@ def _exact_texts(document: Document) -> dict[str, list[str]]:
     for name in document.item_columns:
         values = document.column(name)
         if any(isinstance(value, float) or _is_large(value) for value in values):
-            found[name] = [_name(value) for value in values]
+            found[name] = [name_of(value) for value in values]
     return found
 
 

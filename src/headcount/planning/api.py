@@ -81,8 +81,8 @@ def plan(
     given = any(value is not None for value in told)
     if guessed and given:
         raise SettingsError(
-            "a forecast is from a guess (--users, users=) or from a stand-in (--like, like=), not "
-            "from both"
+            "a forecast starts from a guess (--users, users=) or from a stand-in (--like, "
+            "like=), not both"
         )
     # Imported when used: no release needs it.
     from headcount.evaluation.dataset import read_dataset

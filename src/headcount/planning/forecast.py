@@ -103,7 +103,7 @@ class Forecast:
         if not self.released.high and not self.at_least:
             said.append(
                 "Nothing came out. A larger budget, a larger relative error, or coarser items, "
-                "which more users have, would help."
+                "each with more users, would help."
             )
         bound = self.max_items_per_user
         if bound is not None and bound < self.items_per_user:

@@ -6,7 +6,9 @@ of them have one fingerprint. It is post-processing. A standard error is rounded
 outwards, so that a release never claims to be more precise than it is.
 """
 
+import math
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,8 @@ _LEAST_ERROR = 1e-50
 _WHOLE_FROM = 2.0**53
 
 #: A number for people to read has one decimal more for each of these that its standard error is
-#: below, so that two digits of the error are seen, and three of one above 100.
-DECIMALS_BELOW = (100.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
+#: below, so that two digits of the error are seen, and all the whole ones.
+DECIMALS_BELOW = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
 #: With an error below the first of these, or from the second on, it is written with an exponent.
 EXPONENTS = (0.00001, 1e16)
 
@@ -38,11 +40,21 @@ def for_people(value: object, error: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if not isinstance(error, int | float) or not error > 0:
-        return f"{value:,.1f}"
+        return _fixed(value, 1)
     if error < EXPONENTS[0] or abs(value) >= EXPONENTS[1]:
         size, exponent = f"{value:.4e}".split("e")
         return f"{size}e{int(exponent):+d}"
-    return f"{value:,.{sum(error < step for step in DECIMALS_BELOW)}f}"
+    return _fixed(value, sum(error < step for step in DECIMALS_BELOW))
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """Write a number with so many decimals, halves rounded away from 0, as a browser does."""
+    if not math.isfinite(value):
+        return str(value)
+    with localcontext() as context:
+        context.prec = 400  # a float has no more digits before the point
+        rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return f"{rounded:,f}"
 
 
 def errors_of(columns: Sequence[str]) -> dict[str, str]:

@@ -44,9 +44,9 @@ ABOUT_UNITS = {
     Unit.QUERY: Notice(
         "query-mixes-rows",
         "caution",
-        "the SQL may look at several rows at a time (a join, LIMIT, aggregate, window, a view, a "
-        "function that headcount does not know). The guarantee is about the rows of its result; if "
-        f"one person's rows can change another's there, it {_NO_FURTHER}.",
+        "the SQL may combine several rows (a join, LIMIT, an aggregate, a window, a view, a "
+        "function that headcount does not know). The guarantee is about the rows of its result; "
+        f"if one person's rows can change another's there, it {_NO_FURTHER}.",
     ),
     Unit.VIEW: Notice(
         "view",
@@ -67,36 +67,36 @@ ABOUT_UNITS = {
         "caution",
         "the user column is computed by the SQL, or headcount cannot tell that it is not. The "
         "guarantee protects one value of it, which may be less than all rows of one person. To "
-        "protect all of them, select the column that identifies a person, unchanged.",
+        "protect all of them, select the column that identifies people without changing it.",
     ),
 }
 NOT_PRIVATE = Notice(
     "not-private",
     "caution",
-    "this release was made with a seed, for experiments. It promises nothing to anybody, and must "
-    "not be published.",
+    "this release was made with a seed, for experiments. It protects nobody, and must not be "
+    "published.",
 )
 WEAK_BUDGET = Notice(
     "weak-budget",
     "caution",
     f"with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak promise to "
-    "each person. Is that the budget you meant?",
+    "each person. Is this the budget you meant?",
 )
 NOTHING_RELEASED = Notice(
     "nothing-released",
     "advice",
     "Nothing was released: with this budget, no item was found to have enough users. That is a "
-    "valid answer, and was paid for. A larger budget, a larger relative error, coarser items or, "
-    "if another method was asked for, the method auto may help; `headcount plan` forecasts by how "
-    "much.",
+    "valid answer, and the budget is spent. A larger budget, a larger relative error or coarser "
+    "items may help, and so may the method auto, if you chose another; `headcount plan` "
+    "forecasts by how much.",
 )
 
 
 ROWS_OVERLAP = Notice(
     "rows-overlap",
     "advice",
-    "The rows of the table do not add up to a total: a user counts in the row of each item that "
-    "they have, and may have listed items and others.",
+    "The rows of the table do not add up to a total: a user counts in the row of every item "
+    "that they have, and may have items that are not listed.",
 )
 
 
@@ -137,9 +137,9 @@ def _about_rows(min_users: object, top: object, per: object) -> Notice:
     kept = [f"the {top:,} highest released counts{each}"] if isinstance(top, int) else []
     kept += [f"released counts of at least {min_users:,}"] if isinstance(min_users, int) else []
     text = (
-        f"Only {' and '.join(kept)} are kept. That was decided by noisy counts after the release, "
-        "so it cost nothing and saved nothing. Among counts close to the limit, those that noise "
-        "raised are kept more often."
+        f"Only {' and '.join(kept)} are kept. They were chosen by their noisy counts after the "
+        "release, so this cost nothing and saved nothing. Close to the limit, counts that noise "
+        "raised are more likely to be kept."
     )
     return Notice("rows-left-out", "advice", text)
 
@@ -148,11 +148,11 @@ def _about_sums(rations: dict[str, object]) -> Notice:
     each = [ration for ration in rations.values() if isinstance(ration, dict)]
     hidden = max((int(ration.get("hidden_users", 0)) for ration in each), default=0)
     text = (
-        "What a user adds to rows, sums and means, over all items, is scaled down to a ration, "
-        "which was chosen under the same guarantee. What is lost by this is estimated, and the "
-        f"standard errors allow for it. But noise can hide about {hidden:,} users: if a few have "
-        "far more than all others, what they have beyond the ration is in neither the numbers nor "
-        "their errors."
+        "What each user adds to rows, sums and means, over all items, is scaled down to a "
+        "ration, which was chosen under the same guarantee. What is lost that way is estimated "
+        "and put back, and the standard errors allow for it. But noise can hide about "
+        f"{hidden:,} users: if a few users have far more than everybody else, neither the "
+        "numbers nor their standard errors include what they have beyond the ration."
     )
     return Notice("rations", "advice", text)
 
@@ -175,14 +175,12 @@ def _about_list(guarantee: Guarantee) -> Notice:
     nobody_has_more = bound == settings["known_items"] or (one_each and LIST_OF_ITEMS not in public)
     if not nobody_has_more:
         together = "" if within is None else f" within one {within}"
-        text += (
-            f". Users with more than {bound:,} of them{together} count for less than one in each"
-        )
+        text += f". Users with more than {bound:,} of them{together} count as less than one in each"
     if hidden:
         text += (
-            f". Noise may hide up to about {hidden:,} such users, and the count of an item that "
-            "all of them have is too low by up to that many; if you know how many items a user has "
-            "at most, say so (--max-items-per-user)"
+            f". Noise may hide up to about {hidden:,} such users. The count of an item that all "
+            "of them have can be too low by as many. If you know the most items that a user can "
+            "have, say so (--max-items-per-user)"
         )
     return Notice("known-items", "advice", f"{text}.")
 
@@ -222,7 +220,7 @@ def _about_bound(max_items_per_user: int) -> Notice:
         else f"at most {max_items_per_user:,} items of each user count"
     )
     text = (
-        f"{counted}. If somebody has more, the others are not counted, and counts are too low by "
-        "that much. The guarantee holds either way."
+        f"{counted}. If somebody has more, the rest are not counted, and the counts are too low "
+        "by that much. The guarantee holds either way."
     )
     return Notice("contribution-bound", "caution", text)

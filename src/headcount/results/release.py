@@ -107,7 +107,7 @@ class Release:
     def summary(self) -> list[str]:
         """Return a few sentences about the release, none of which depends on unreleased data."""
         chosen = self.settings.get("chosen")
-        by = f" by the method {chosen}, which {self.guarantee.method} chose" if chosen else ""
+        by = f" with the method {chosen}, chosen by {self.guarantee.method}" if chosen else ""
         return [
             f"Released {len(self):,} item{'' if len(self) == 1 else 's'}{by}.",
             f"Guarantee: {self.guarantee}",

@@ -9,7 +9,7 @@ from headcount.errors import EngineError, HeadcountError, SourceError
 # server is never passed on: it quotes rows, and it may contain the password of a URL.
 _STATES = {
     "08": "the connection was lost",
-    "25": "the server lets nobody write, not even temporary tables",
+    "25": "the server is read-only and does not even allow temporary tables",
     "28": "the server refused the login",
     "3D": "there is no such database",
     "3F": "there is no such schema",

@@ -21,7 +21,8 @@
     return `${chars.slice(0, longest - 1).join("")}… (${chars.length.toLocaleString("en-US")} characters)`;
   };
 
-  const named = (value) => (value === null ? "(none)" : String(value));
+  const blank = (value) => /^\p{Zs}*$/u.test(value);
+  const named = (value) => (value === null ? "(none)" : blank(value) ? `"${value}"` : String(value));
   // As `for_people` in Python: with the digits that the standard error of a number leaves it.
   const figure = (values, n) => {
     if (typeof values[n] !== "number") return String(values[n]);

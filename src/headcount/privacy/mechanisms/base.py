@@ -203,5 +203,5 @@ def refuse(cls: type[Mechanism], options: Options, *names: str) -> None:
         raise SettingsError(f"the method {cls.name} has no candidates to limit")
     if "max_items_per_user" in names and options.max_items_per_user is not None:
         raise SettingsError(
-            "a bound on the items per user goes with the method threshold; the others need none"
+            "a bound on the items per user is only for the method threshold; the others need none"
         )

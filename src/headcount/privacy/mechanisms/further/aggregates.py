@@ -52,7 +52,7 @@ class Aggregates:
         if most is None:
             return
         if not self:
-            raise SettingsError("a bound on the rows of a user goes with rows, sums and means")
+            raise SettingsError("a bound on the rows of a user is only for rows, sums and means")
         if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS:
             raise SettingsError(
                 f"max_rows_per_user_item must be a whole number from 1 to {MOST_ROWS:,}"
