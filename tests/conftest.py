@@ -50,7 +50,7 @@ class SparkApart(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith("tests/browser/"):
             return "browser"
-        if "spark" not in nodeid and "cluster" not in nodeid:
+        if not any(word in nodeid for word in ("spark", "cluster", "test_grouped_population")):
             return nodeid
         ones_own = nodeid.startswith(("tests/engines/test_cluster", "tests/engines/test_faults"))
         return "own spark" if ones_own else "spark"
