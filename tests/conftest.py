@@ -62,7 +62,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish(session):
-    """Let the collector of garbage leave alone what all tests need, half a million objects.
+    """Let the collector of garbage leave alone what all tests need, 400,000 objects.
 
     Looking through them again and again took a twentieth of the processor time of a run.
     """
