@@ -14,7 +14,7 @@ OLDEST := tests/privacy tests/engines tests/inputs tests/test_dependencies.py
 OLDEST_ONLY := not test_cluster.py and not (test_faults.py and spark) and not test_audit
 
 # What `make check` runs: files whose tests took at most 2.4 s of processor time each, measured on
-# 2026-11-17 without PostgreSQL and Spark. One that grows slower leaves tests/fast.txt.
+# 2026-11-18 without PostgreSQL and Spark. One that grows slower leaves tests/fast.txt.
 FAST = $(shell cat tests/fast.txt) -k "not postgres and not spark"
 
 # Tests are compiled once, whatever the environment says: that takes 7 s in each process that runs them.
