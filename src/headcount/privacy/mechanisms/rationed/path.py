@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
+from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Expected, Steps, of_steps
 from headcount.privacy.mechanisms.rationed.estimates import bias, variances
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
@@ -22,17 +22,24 @@ class Point:
 
     Attributes:
         kept: the items that are counted, by falling estimate.
-        sigmas: σ of each found item's count.
+        steps: σ of their counts, in steps; there are a hundred points, and many items.
+        least: with which an item takes a user's whole ration: σ is never below it.
         load: what users are asked for in all, in rations.
         full: what a user is asked for who has all that are counted, in rations.
         spare: whether there is less noise than the target asks for, because budget is left over.
     """
 
     kept: Integers
-    sigmas: Floats
+    steps: Steps
+    least: float
     load: float
     full: float
     spare: bool = False
+
+    @property
+    def sigmas(self) -> Floats:
+        """σ of the count of each item that is counted."""
+        return np.maximum(of_steps(self.steps), self.least)
 
     def most_lost(self, weight: float) -> float:
         """Return what a user loses who has all items, whose weights add up to this."""
@@ -48,22 +55,23 @@ def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
     found = beliefs.order.size
     numbers = sorted({math.ceil(found / TUNING.cut_step**step) for step in range(TUNING.cuts)})
     points = [
-        _point(beliefs, number, beliefs.sigmas(r, least, number, scale), least)
+        _point(beliefs, beliefs.steps(r, number, scale), least)
         for number in numbers
         for scale in TUNING.scales
     ]
     scale = TUNING.scales[-1]
     while (points[-1].sigmas > least).any():
         scale /= TUNING.scale_step
-        point = _point(beliefs, found, beliefs.sigmas(r, least, found, scale), least)
+        point = _point(beliefs, beliefs.steps(r, found, scale), least)
         points.append(replace(point, spare=True))
     return sorted(points, key=lambda point: point.load)
 
 
-def _point(beliefs: Beliefs, number: int, sigmas: Floats, least: float) -> Point:
-    kept = beliefs.order[:number]
-    each = (least / sigmas[kept]) ** 2
-    return Point(kept, sigmas, float(beliefs.estimates[kept] @ each), float(each.sum()))
+def _point(beliefs: Beliefs, steps: Steps, least: float) -> Point:
+    point = Point(beliefs.order[: steps.size], steps, least, 0.0, 0.0)
+    estimates, _ = beliefs.first(steps.size)
+    each = (least / point.sigmas) ** 2
+    return replace(point, load=float(estimates @ each), full=float(each.sum()))
 
 
 def best(
@@ -95,12 +103,11 @@ def best(
     for place, (point, loss, error) in enumerate(
         zip(points, losses.tolist(), errors.tolist(), strict=True)
     ):
-        kept = point.kept
-        if point.spare and not (place <= furthest and harmless(kept.size, loss, r)):
+        if point.spare and not (place <= furthest and harmless(point.kept.size, loss, r)):
             continue
-        squared = stated(point, beliefs, loss, lean * loss, error)
-        some = beliefs.expected.some(kept)
-        biases[place] = bias(some, _noise(point, beliefs), loss, lean * loss)
+        noise, expected = _noise(point, beliefs)
+        squared = variances(expected, noise, loss, lean * loss, error)
+        biases[place] = bias(expected, noise, loss, lean * loss)
         promised[place] = number_released(np.sqrt(squared), r)
         squares[place] = float(squared.mean())
     most_bias = max(TUNING.bias * r, min(biases.values()))
@@ -120,13 +127,14 @@ def stated(point: Point, beliefs: Beliefs, loss: float, lean: float, error: floa
         lean: how much more for each standard deviation of heaviness.
         error: how far off the loss may be.
     """
-    some = beliefs.expected.some(point.kept)
-    return variances(some, _noise(point, beliefs), loss, lean, error)
+    noise, expected = _noise(point, beliefs)
+    return variances(expected, noise, loss, lean, error)
 
 
-def _noise(point: Point, beliefs: Beliefs) -> Floats:
-    noise: Floats = (point.sigmas[point.kept] / beliefs.estimates[point.kept]) ** 2
-    return noise
+def _noise(point: Point, beliefs: Beliefs) -> tuple[Floats, Expected]:
+    """Return the relative variances of the noise at a point, and what is expected there."""
+    estimates, expected = beliefs.first(point.kept.size)
+    return (point.sigmas / estimates) ** 2, expected
 
 
 def harmless(number: int, loss: float, r: float) -> bool:

@@ -120,7 +120,7 @@ def rationed_release(
     # Costs, and so losses, stay as they were asked about; what is left decides the noise.
     rest = asking.filter.left.rho
     scale = math.sqrt(search.ration / rest)
-    sigmas = np.maximum(scale * point.sigmas[point.kept], sigma_for(rest))
+    sigmas = np.maximum(scale * point.sigmas, sigma_for(rest))
     chosen = np.full(found.number, np.inf)
     chosen[point.kept] = sigmas
     measured = asking.counts(chosen, rest)[point.kept]
@@ -265,7 +265,7 @@ class _Search:
         point = self.points[place]
         weights = _weights(self.beliefs, point)
         losers = self.asking.losers(
-            _costs(point, self.ration),
+            _costs(self.beliefs, point, self.ration),
             np.rint(weights).astype(np.int64),
             float(weights @ self.beliefs.estimates),
             point.most_lost(float(weights.sum())),
@@ -293,7 +293,7 @@ class _Search:
         clip = losers.clip(FEATURES)
         most = math.ceil(clip * self.beliefs.estimates[kept[-1]] / unit)
         answers, sigma = self.asking.lost(
-            _costs(point, self.ration),
+            _costs(self.beliefs, point, self.ration),
             list(weighted),
             [most] * FEATURES,
             TUNING.features_asked * self.rho,
@@ -319,9 +319,9 @@ def _weights(beliefs: Beliefs, point: Point) -> NDArray[np.float64]:
     return weights
 
 
-def _costs(point: Point, ration: Fraction) -> Integers:
-    costs = np.zeros(point.sigmas.size, dtype=np.int64)
-    costs[point.kept] = costs_of(point.sigmas[point.kept], ration)
+def _costs(beliefs: Beliefs, point: Point, ration: Fraction) -> Integers:
+    costs = np.zeros(beliefs.estimates.size, dtype=np.int64)
+    costs[point.kept] = costs_of(point.sigmas, ration)
     return costs
 
 
