@@ -293,6 +293,34 @@ def test_nothing_is_left_on_a_connection_and_it_still_works(held, monkeypatch):
     assert pairs_of(held) == (["a", "b", "c"], [3, 1])
 
 
+def test_a_connection_of_the_users_own_keeps_its_memory_limit(held):
+    held.con.execute("SET memory_limit = '700MB'")
+    asked = "SELECT current_setting('memory_limit')"
+    before = held.con.execute(asked).fetchall()
+    pairs_of(held)
+    assert held.con.execute(asked).fetchall() == before
+
+
+def test_users_of_one_division_are_gone_before_the_next(tmp_path, monkeypatch):
+    path = tmp_path / "e.parquet"
+    pq.write_table(pa.table({"who": range(300_000), "what": ["a"] * 300_000}), path)
+    monkeypatch.setattr(codes, "_SMALL_FILES", 0)
+    monkeypatch.setattr(codes, "_USERS_AT_A_TIME", 80_000)
+    give_back, held = DuckDB.give_back, []
+
+    def asked(self):
+        give_back(self)
+        of_tables = "SELECT memory_usage_bytes FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'"
+        held.append(self.backend.con.execute(of_tables).fetchall()[0][0])
+
+    monkeypatch.setattr(DuckDB, "give_back", asked)
+    with Session() as session:
+        events = open_source(session, path, Request())
+        assert CodedPopulation(events, "who", ["what"]).sizes([1]) == [300_000]
+    assert len(held) >= 4
+    assert max(held) < 2**20  # one item; the users of a division take 1.6 MB
+
+
 def test_a_query_that_is_another_each_time_is_run_once(tmp_path):
     path = tmp_path / "e.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.engines.codes import CodedRows, Division, bits_for
-from headcount.views.shelf import Shelf, let_go
+from headcount.views.shelf import Shelf, give_back, let_go
 from headcount.views.workers import Workers
 
 # Parts make the threads' work even and a sort fit the processor's cache; each costs a pass over all
@@ -71,6 +71,8 @@ def gathered(coded: CodedRows, workers: Workers, shelf: Shelf) -> list[Part]:
         dealt = _Deal(division, coded.number_of_items, shelf)
         workers.all(dealt.put, division.keys)
         parts += [part for part in workers.each(dealt.part, range(dealt.parts)) if part.items.size]
+        del dealt
+        give_back()
     on_disk = any(isinstance(part.items, np.memmap) for part in parts)
     if on_disk or not 0 < sum(part.items.size for part in parts) <= _FEW:
         return parts

@@ -2,6 +2,7 @@
 
 import itertools
 import mmap
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -50,3 +51,13 @@ def let_go(array: NDArray[Any]) -> None:
     mapped = getattr(array, "_mmap", None)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
         mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def give_back() -> None:
+    """Give the system memory back that arrays had: the C library of Linux keeps it for others."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:  # it is GNU's alone
+            trim(0)

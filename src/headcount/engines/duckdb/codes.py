@@ -6,7 +6,7 @@ in between, that is an error: a row that is dropped would be one that another us
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,9 @@ def coded_rows(
     were read, or a row has no code, that is an error, whatever was read.
     """
     before = _stamps(engine.files)
-    with _transaction(engine.backend.con):
+    # Files are told from changed ones by their stamps. A transaction would keep what is dropped in
+    # it until its end: the users of all divisions.
+    with nullcontext() if engine.files else _transaction(engine.backend.con):
         number = _unused("item_number", [user, *items])
         things = engine.materialise(_numbered_items(rows, items, number), error_prefix)
         count = _rows_of(engine, things, error_prefix)
@@ -86,8 +88,7 @@ def _divisions(
         # Left joins: a row without a code has a key that is NULL, and is not left out unseen.
         joined = some.left_join(people, user).left_join(things, list(items))
         key = (joined[user_number] << bits_for(count)) | joined[number]
-        yield Division(users, _batches(engine, joined.select(key=key), error_prefix))
-        engine.drop(people)
+        yield Division(users, _keys(engine, joined.select(key=key), people, error_prefix))
 
 
 def _division_of(engine: "DuckDB", user: Expression, parts: int) -> Expression:
@@ -103,6 +104,15 @@ def _how_many(engine: "DuckDB", rows: Expression, user: str, error_prefix: str) 
     about = rows.aggregate(users=rows[user].approx_nunique().cast("int64"))
     users = int(engine.run(about, error_prefix)["users"].to_pylist()[0])
     return max(1, -(-users // _USERS_AT_A_TIME))
+
+
+def _keys(
+    engine: "DuckDB", keys: Expression, people: Expression, error_prefix: str
+) -> Iterator[NDArray[np.int64]]:
+    yield from _batches(engine, keys, error_prefix)
+    # Before the keys are sorted, which takes memory too.
+    engine.drop(people)
+    engine.give_back()
 
 
 def _batches(engine: "DuckDB", keys: Expression, error_prefix: str) -> Iterator[NDArray[np.int64]]:

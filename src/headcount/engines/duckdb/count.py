@@ -239,6 +239,11 @@ class DuckDB(Engine):
         """Let go of a table that is kept, before the session ends."""
         self._drop(table.get_name())
 
+    def give_back(self) -> None:
+        """Give the system memory back that DuckDB has freed, as it does when a limit is set."""
+        if self.files:  # or else the connection may be a user's, with a limit of their own
+            self.backend.con.execute(f"SET memory_limit = '{self.session.memory}'")
+
     def _drop(self, name: str) -> None:
         self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
 

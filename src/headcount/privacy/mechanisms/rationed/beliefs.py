@@ -6,6 +6,7 @@ Nothing here sees anything but released values, so none of it is about privacy.
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,9 @@ from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
+
+#: σ as powers of `TUNING.sigma_step`: a quarter of what they take as floats.
+Steps = NDArray[np.int16]
 
 
 @dataclasses.dataclass
@@ -90,7 +94,7 @@ class Expected:
     own: Floats
     spread: Floats
 
-    def some(self, places: Integers) -> "Expected":
+    def some(self, places: Integers | slice) -> "Expected":
         """Return what is said of some of the items."""
         return Expected(self.means[places], self.own[places], self.spread[places])
 
@@ -189,17 +193,26 @@ class Beliefs:
         heavy /= np.maximum(tau, 1e-9)
         return cls(estimates, expected, heavy, np.argsort(-estimates, kind="stable"))
 
-    def sigmas(self, r: float, least: float, number: int, scale: float = 1.0) -> Floats:
+    def first(self, number: int) -> tuple[Floats, Expected]:
+        """Return estimates and what is expected of so many items, by falling estimate."""
+        estimates, expected = self._ordered
+        return estimates[:number], expected.some(slice(number))
+
+    @cached_property
+    def _ordered(self) -> tuple[Floats, Expected]:
+        return self.estimates[self.order], self.expected.some(self.order)
+
+    def steps(self, r: float, number: int, scale: float = 1.0) -> Steps:
         """σ for the final measurement of so many items, to end at the error that is aimed at.
 
-        None is below the least: with that an item takes a user's whole ration.
+        They are the first of the order, and σ is given in steps.
         """
-        rarest = self.estimates[self.order[number - 1]]
-        closer = np.minimum(rarest / self.estimates, 1.0) ** TUNING.popularity
+        estimates, expected = self.first(number)
+        closer = (estimates[-1] / estimates) ** TUNING.popularity
         goal = (scale * TUNING.aim * r * closer) ** -2
-        prior = 1 / (self.expected.own + TUNING.caution * self.expected.spread)
+        prior = 1 / (expected.own + TUNING.caution * expected.spread)
         needed = np.maximum(goal - prior, TUNING.least_precision * goal)
-        return np.maximum(stepped(self.estimates * needed**-0.5), least)
+        return _steps(estimates * needed**-0.5).astype(np.int16)
 
 
 def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Floats, Floats]:
@@ -237,4 +250,15 @@ def _spread(off: Floats, errors: Floats) -> float:
 
 def stepped(sigmas: Floats) -> Floats:
     """Return σ rounded down to the steps."""
-    return TUNING.sigma_step ** np.floor(np.log(sigmas) / math.log(TUNING.sigma_step))
+    return TUNING.sigma_step ** _steps(sigmas)
+
+
+def of_steps(steps: Steps) -> Floats:
+    """Return the σ of each number of steps."""
+    first = int(steps.min())
+    each: Floats = TUNING.sigma_step ** np.arange(first, int(steps.max()) + 1, dtype=np.float64)
+    return each[steps - first]
+
+
+def _steps(sigmas: Floats) -> Floats:
+    return np.floor(np.log(sigmas) / math.log(TUNING.sigma_step))

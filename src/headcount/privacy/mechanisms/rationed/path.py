@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
+from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Expected, Steps, of_steps
 from headcount.privacy.mechanisms.rationed.estimates import bias, variances
 from headcount.privacy.mechanisms.rationed.prices import Centring, enough, needed
 from headcount.privacy.mechanisms.rationed.sizes import Floats
@@ -25,7 +25,8 @@ class Point:
 
     Attributes:
         kept: the items that are counted, by falling estimate.
-        sigmas: σ of each found item's count.
+        steps: σ of their counts, in steps; there are a hundred points, and many items.
+        least: with which an item takes a user's whole ration: σ is never below it.
         load: what users' items cost in all, in units of what a user may have and lose nothing.
         full: what a user needs who has all that are counted, in rations.
         centring: how the counts are centred.
@@ -33,11 +34,17 @@ class Point:
     """
 
     kept: Integers
-    sigmas: Floats
+    steps: Steps
+    least: float
     load: float
     full: float
     centring: Centring
     spare: bool = False
+
+    @property
+    def sigmas(self) -> Floats:
+        """σ of the count of each item that is counted."""
+        return np.maximum(of_steps(self.steps), self.least)
 
     def most_lost(self, weight: float) -> float:
         """Return what a user loses who has all items, whose weights add up to this."""
@@ -57,15 +64,14 @@ def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
         *_lossless(beliefs, r, least, _numbers(found, math.sqrt(math.sqrt(TUNING.cut_step)))),
     ]
     points = [
-        _point(beliefs, number, beliefs.sigmas(r, least, number, scale), least)
-        for number, scale in number_scales
+        _point(beliefs, beliefs.steps(r, number, scale), least) for number, scale in number_scales
     ]
     scale = TUNING.scales[-1]
-    sigmas = beliefs.sigmas(r, least, found, scale)
-    while (sigmas > least).any():
+    point = _point(beliefs, beliefs.steps(r, found, scale), least)
+    while (point.sigmas > least).any():
         scale /= TUNING.scale_step
-        sigmas = beliefs.sigmas(r, least, found, scale)
-        points.append(replace(_point(beliefs, found, sigmas, least), spare=True))
+        point = _point(beliefs, beliefs.steps(r, found, scale), least)
+        points.append(replace(point, spare=True))
     return sorted(points, key=lambda point: point.load)
 
 
@@ -84,18 +90,21 @@ def _lossless(
     σ is rounded down, which the step allows for. With up to 1.6 times the noise nothing changed.
     """
     for number in numbers:
-        _, full = Centring.of(beliefs.sigmas(r, least, number)[beliefs.order[:number]], least)
+        _, full = Centring.of(np.maximum(of_steps(beliefs.steps(r, number)), least), least)
         scale = TUNING.sigma_step * math.sqrt(full) / 2
         if TUNING.scales[-1] <= scale <= 1 / TUNING.scales[-1]:
             yield number, scale
 
 
-def _point(beliefs: Beliefs, number: int, sigmas: Floats, least: float) -> Point:
-    kept = beliefs.order[:number]
-    each = (least / sigmas[kept]) ** 2
-    centring, full = Centring.of(sigmas[kept], least)
-    load = float(beliefs.estimates[kept] @ each) / enough(full, centring.centre)
-    return Point(kept, sigmas, load, float(needed(each.sum(), full, centring.centre)), centring)
+def _point(beliefs: Beliefs, steps: Steps, least: float) -> Point:
+    kept = beliefs.order[: steps.size]
+    sigmas = np.maximum(of_steps(steps), least)
+    each = (least / sigmas) ** 2
+    centring, full = Centring.of(sigmas, least)
+    estimates, _ = beliefs.first(steps.size)
+    load = float(estimates @ each) / enough(full, centring.centre)
+    most = float(needed(each.sum(), full, centring.centre))
+    return Point(kept, steps, least, load, most, centring)
 
 
 def best(
@@ -130,13 +139,12 @@ def best(
     for place, (point, loss, error) in enumerate(
         zip(points, losses.tolist(), errors.tolist(), strict=True)
     ):
-        kept = point.kept
         lossy = point.spare and point.full > 1
-        if lossy and not (place <= furthest and harmless(kept.size, loss, r)):
+        if lossy and not (place <= furthest and harmless(point.kept.size, loss, r)):
             continue
-        squared = stated(point, beliefs, loss, lean * loss, error, more)
-        some = beliefs.expected.some(kept)
-        biases[place] = bias(some, _noise(point, beliefs, more), loss, lean * loss)
+        noise, expected = _noise(point, beliefs, more)
+        squared = variances(expected, noise, loss, lean * loss, error)
+        biases[place] = bias(expected, noise, loss, lean * loss)
         promised[place] = number_released(np.sqrt(squared), r)
         squares[place] = float(squared.mean())
     most_bias = max(TUNING.bias * r, min(biases.values()))
@@ -159,14 +167,14 @@ def stated(
         error: how far off the loss may be.
         more: by what factor there will be more noise.
     """
-    some = beliefs.expected.some(point.kept)
-    return variances(some, _noise(point, beliefs, more), loss, lean, error)
+    noise, expected = _noise(point, beliefs, more)
+    return variances(expected, noise, loss, lean, error)
 
 
-def _noise(point: Point, beliefs: Beliefs, more: float) -> Floats:
-    sigmas = more * point.centring.noise(point.sigmas[point.kept])
-    noise: Floats = (sigmas / beliefs.estimates[point.kept]) ** 2
-    return noise
+def _noise(point: Point, beliefs: Beliefs, more: float) -> tuple[Floats, Expected]:
+    """Return the relative variances of the noise at a point, and what is expected there."""
+    estimates, expected = beliefs.first(point.kept.size)
+    return (more * point.centring.noise(point.sigmas) / estimates) ** 2, expected
 
 
 def harmless(number: int, loss: float, r: float) -> bool:

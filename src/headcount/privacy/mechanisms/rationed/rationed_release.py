@@ -125,7 +125,7 @@ def rationed_release(
     # Costs, and so losses, stay as they were asked about; what is left decides the noise.
     rest = asking.filter.left.rho
     scale = math.sqrt(search.ration / rest)
-    sigmas = np.maximum(scale * point.sigmas[point.kept], sigma_for(rest))
+    sigmas = np.maximum(scale * point.sigmas, sigma_for(rest))
     chosen = np.full(found.number, np.inf)
     chosen[point.kept] = sigmas
     centring = point.centring.scaled(scale)
@@ -288,7 +288,7 @@ class _Search:
         point = self.points[place]
         weights = _weights(self.beliefs, point)
         losers = self.asking.losers(
-            _prices(point, self.ration),
+            _prices(self.beliefs, point, self.ration),
             np.rint(weights).astype(np.int64),
             float(weights @ self.beliefs.estimates),
             point.most_lost(float(weights.sum())),
@@ -316,7 +316,7 @@ class _Search:
         clip = losers.clip(FEATURES)
         most = math.ceil(min(clip * self.beliefs.estimates[kept[-1]] / unit, _MOST_CLIP))
         answers, sigma = self.asking.lost(
-            _prices(point, self.ration),
+            _prices(self.beliefs, point, self.ration),
             list(weighted),
             [most] * FEATURES,
             TUNING.features_asked * self.rho,
@@ -342,9 +342,9 @@ def _weights(beliefs: Beliefs, point: Point) -> NDArray[np.float64]:
     return weights
 
 
-def _prices(point: Point, ration: Fraction) -> Prices:
-    sigmas = np.full(point.sigmas.size, np.inf)
-    sigmas[point.kept] = point.sigmas[point.kept]
+def _prices(beliefs: Beliefs, point: Point, ration: Fraction) -> Prices:
+    sigmas = np.full(beliefs.estimates.size, np.inf)
+    sigmas[point.kept] = point.sigmas
     return Prices.of(sigmas, ration, point.centring)
 
 
