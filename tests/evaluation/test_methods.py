@@ -106,7 +106,7 @@ def test_results_of_a_seed_are_pinned():
 PINNED = [
     ("pcr-paper", 92, 85, -0.0073),
     ("pcr", 202, 186, -0.0168),
-    ("rationed", 585, 556, 0.0037),
+    ("rationed", 585, 557, 0.0036),
     ("auto", 537, 518, 0.0016),
     ("plume-95", 1109, 649, -0.0118),
     ("plume-95-threshold", 113, 113, -0.0038),

@@ -22,7 +22,6 @@ from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.rationed import prices
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.losses import Losers
-from headcount.privacy.mechanisms.rationed.prices import STEPS
 from headcount.privacy.mechanisms.rationed.queries import UNIT, PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import SeededEntropy
@@ -295,46 +294,6 @@ def test_a_ration_of_four_times_as_much_is_found(monkeypatch):
     monkeypatch.setattr(prices, "costs_of", lambda *given: true_costs(*given) // 4)
     monkeypatch.setattr(rationed, "ensure_covers", lambda *given: None)  # which finds it first
     assert counts_told_apart("four times the ration") > BUDGET.epsilon
-
-
-# The noise of four counts that together with the number of users take a ration of everybody,
-# whatever they have: F = 4 (prices.py).
-CENTRED = np.full(4, LEAST * math.sqrt(1.5) * (1 + 1e-5))
-CENTRING, _ = prices.Centring.of(CENTRED, LEAST)
-
-
-def centred_counts_told_apart(items, noise=SeededEntropy):
-    """By all that is drawn: the number of users and each centred count."""
-    sigmas = GRID * np.array([CENTRING.sigma, *STEPS * CENTRED])
-
-    class Drawn(noise):
-        def discrete_gaussian(self, values, sigma):
-            noisy = super().discrete_gaussian(values, sigma)
-            self.all += noisy
-            return noisy
-
-    def runs(crowd, entropy):
-        population, entropy.all = Copies(crowd, "abcd").one, []
-        for _ in range(SINGLE_RUNS):
-            asking(population, entropy).counts(CENTRED, RHO, CENTRING)
-        return np.array(entropy.all).reshape(SINGLE_RUNS, 5)
-
-    def true(crowd):
-        users = GRID * len(crowd)
-        counts = [sum(item in mine for mine in crowd.values()) for item in "abcd"]
-        return np.array([users, *(STEPS * GRID * n - CENTRING.centre * users for n in counts)])
-
-    def score(drawn, here, there):
-        return gaussian_score(drawn, true(here), true(there), sigmas).sum(axis=1)
-
-    return told_apart(runs, CROWD, {**CROWD, "u": items}, score, Drawn)
-
-
-@pytest.mark.parametrize("items", ["abcd", "a", "z"])
-def test_centred_counts(items):
-    assert 2 * CENTRING.centre == STEPS
-    assert centred_counts_told_apart(items) <= BUDGET.epsilon
-    assert centred_counts_told_apart(items, HalfTheNoise) > BUDGET.epsilon
 
 
 # The questions that are answered by one number per run.

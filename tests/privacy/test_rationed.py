@@ -15,7 +15,7 @@ from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.losses import Losers
-from headcount.privacy.mechanisms.rationed.prices import STEPS, Centring, Prices, costs_of
+from headcount.privacy.mechanisms.rationed.prices import STEPS, Prices, costs_of
 from headcount.privacy.mechanisms.rationed.queries import MOST_ITEMS, UNIT, thresholds
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
@@ -89,91 +89,6 @@ def test_a_user_moves_the_counts_within_the_ration(crowd, user, asked_for, rho):
         for (one, sigma), (two, _) in zip(before, after, strict=True)
     )
     assert spent <= asking.filter.spent.rho
-
-
-@st.composite
-def centred(draw, rho, sigmas):
-    """Return noise for counts and how they are centred, so that the base is within a ration.
-
-    Also far from where `Centring.of` would put the centre: privacy must not depend on that.
-    """
-    least = rationed.sigma_for(rho)
-    noise = np.maximum(np.array(sigmas), least)
-    centre = draw(st.integers(1, STEPS // 2))
-    base = float(((least / noise[np.isfinite(noise)]) ** 2).sum()) * (centre / STEPS) ** 2
-    noise = noise * max(1.0, math.sqrt(2 * base)) * (1 + 1e-9)
-    return noise, Centring(centre, least * draw(st.floats(1.5, 100)))
-
-
-@given(crowds, someone, st.lists(sigmas, min_size=8, max_size=8), rhos, st.data())
-@example([{0}, {1, 2}], set(), [1e4] * 8, Fraction(1), None)
-@example([], set(ITEMS), [4.0] * 8, Fraction(1, 2), None)
-@example([], {7}, [4.0] * 8, Fraction(1, 2), None)
-def test_a_user_moves_centred_counts_within_the_ration(crowd, user, asked_for, rho, data):
-    """The same, for all counts and the number of users together, whatever the user lacks."""
-    if data is None:
-        noise = np.array(asked_for)
-        centring, _ = Centring.of(noise, rationed.sigma_for(rho))
-        assert centring.centre == STEPS // 2
-    else:
-        noise, centring = data.draw(centred(rho, asked_for))
-    # Somebody who has no item that counts is a user all the same.
-    logs = [], []
-    for side, log in zip(neighbours(crowd, user | {99}, ITEMS), logs, strict=True):
-        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
-        counts = asking.counts(noise, rho, centring)
-        assert not counts[~np.isfinite(noise)].any()
-    before, after = ([(n, sigma) for _, (ns, sigma), _ in log for n in ns] for log in logs)
-    assert [sigma for _, sigma in before] == [sigma for _, sigma in after]
-    drawn = sorted(sigma / (STEPS * GRID) for _, sigma in after[1:])
-    assert drawn == sorted(noise[np.isfinite(noise)].tolist())
-    assert after[0][1] == GRID * centring.sigma
-    assert after[0][0] > before[0][0]
-    spent = sum(
-        Fraction(two - one) ** 2 / (2 * Fraction(sigma) ** 2)
-        for (one, sigma), (two, _) in zip(before, after, strict=True)
-    )
-    assert 0 < spent <= asking.filter.spent.rho
-
-
-@given(st.lists(st.floats(0.5, 1e4), min_size=1, max_size=300), rhos)
-def test_the_centre_is_one_with_which_a_base_fits(asked_for, rho):
-    """And whoever has all items needs no more than they would without one."""
-    least = rationed.sigma_for(rho)
-    noise = least * np.maximum(np.array(asked_for), 1.0)
-    centring, full = Centring.of(noise, least)
-    prices, plain = Prices.of(noise, rho, centring), Prices.of(noise, rho)
-    assert prices.base <= RATION
-    assert prices.base + int(prices.items.sum()) <= max(RATION, int(plain.items.sum()))
-    assert (2 * centring.centre == STEPS) == (full * (1 + 1e-5) <= 4)
-
-
-def test_a_base_of_more_than_a_ration_is_refused():
-    """Users without an item that counts would count for more than they pay."""
-    with pytest.raises(ValueError, match="more of a user"):
-        Prices.of(np.full(4, 1.0), Fraction(1, 2), Centring(STEPS // 2, 1e6))
-
-
-@given(st.lists(sigmas, min_size=8, max_size=8), rhos, someone, st.data())
-def test_prices_add_up_to_what_a_user_moves(asked_for, rho, user, data):
-    """In whole numbers, not one part of a ration less."""
-    noise, centring = data.draw(centred(rho, asked_for))
-    prices, m = Prices.of(noise, rho, centring), Fraction(centring.centre, STEPS)
-    counted = np.flatnonzero(prices.whole).tolist()
-    moved = sum(int(prices.whole[item]) * ((item in user) - m) ** 2 for item in counted)
-    paid = sum(int(prices.items[item]) for item in user)
-    assert prices.base + paid >= prices.users + moved
-    assert all((prices.items > 0) == (prices.whole > 0))
-
-
-def test_centred_counts_are_the_counts():
-    """What is taken off is put back, and left out of what is left out."""
-    side = population([{0, 1}, {0}, {2}, {0, 1, 2}], ITEMS)
-    asking = rationed.PaidQueries(side, SeededEntropy(1), PrivacyFilter(Cost(Fraction(10**9))))
-    noise = np.array([0.002, 0.001, 0.001, math.inf, *[0.001] * 4])
-    counts = asking.counts(noise, Fraction(10**9), Centring(20, 0.001))
-    assert np.abs(counts - [3, 2, 2, 0, 0, 0, 0, 0]).max() < 0.02
-    assert counts[3] == 0
 
 
 def test_whoever_is_within_the_ration_counts_in_full_and_the_ration_is_used():

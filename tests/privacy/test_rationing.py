@@ -212,7 +212,7 @@ def test_a_second_round_is_paid_for_only_if_somebody_has_items_left():
 def test_where_a_ration_counts_no_more_the_second_round_gets_little():
     heavy = Sizes([2000 * (bound == 1024) for bound in Sizes.BOUNDS], sigma=10.0)
     weights = np.linspace(60, 20, 1000)
-    assert second_share(weights, heavy, heavy, 0.1, 0.1) == min(TUNING.second_rounds)
+    assert second_share(weights, heavy, heavy, 0.03, 0.1) == min(TUNING.second_rounds)
     assert isinstance(min(TUNING.second_rounds), Fraction)
 
 
