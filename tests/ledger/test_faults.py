@@ -261,7 +261,7 @@ def test_what_is_no_ledger(tmp_path, content):
         with sqlite3.connect(path) as other:
             other.execute("CREATE TABLE people (name)")
         other.close()
-        with pytest.raises(hc.LedgerError, match="something else"):
+        with pytest.raises(hc.LedgerError, match="but not a ledger"):
             hc.Ledger(path).init("shop", budget=hc.Budget(rho=1))
     else:
         path.write_bytes(content)
