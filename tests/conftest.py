@@ -1,6 +1,5 @@
 """One small dataset for the session, and the command line run in this process."""
 
-import gc
 import os
 import subprocess
 import sys
@@ -59,19 +58,6 @@ class SparkApart(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config, log):
     return SparkApart(config, log)
-
-
-def pytest_collection_finish(session):
-    """Let the collector of garbage leave alone what all tests need, 400,000 objects.
-
-    Looking through them again and again took a twentieth of the processor time of a run.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_unconfigure(config):
-    gc.unfreeze()  # or what libraries find at the end is taken for a leak
 
 
 def make_events() -> pa.Table:
