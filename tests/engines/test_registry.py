@@ -56,7 +56,7 @@ def test_what_it_raises_quotes_no_data(open_shop, monkeypatch):
 
 
 def test_messages_name_it(open_shop, parquet, tmp_path):
-    with pytest.raises(hc.SourceError, match="known are postgres://, shop:// and spark://"):
+    with pytest.raises(hc.SourceError, match="supported are postgres://, shop:// and spark://"):
         released("unknown://x")
     with pytest.raises(hc.SourceError, match=r"\(postgres://, shop:// or spark://\)"):
         released(parquet, table="t")
@@ -77,7 +77,7 @@ def test_it_is_a_choice_of_the_command_line(open_shop, headcount, parquet):
 
 
 def test_without_it_nothing_speaks_of_it(headcount, parquet):
-    with pytest.raises(hc.SourceError, match="known are postgres:// and spark://"):
+    with pytest.raises(hc.SourceError, match="supported are postgres:// and spark://"):
         released("shop://corner", table="events")
     ran = headcount("release", parquet, "--engine", "shop", *OPTIONS)
     assert ran.code == 2

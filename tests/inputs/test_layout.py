@@ -136,7 +136,7 @@ ELSEWHERE = {
     "https://user:s3cret@host/e.csv": "curl -L ADDRESS",
     "s3://bucket/s3cret.parquet": "--engine spark",
     "gs://bucket/s3cret.parquet": "pyarrow.dataset",
-    "odd://s3cret": "known are postgres://",
+    "odd://s3cret": "supported are postgres://",
 }
 
 
@@ -149,7 +149,7 @@ def test_an_address_is_refused_with_what_to_do(address, said):
 
 
 def test_spark_does_not_read_the_web():
-    with pytest.raises(SourceError, match="files at https:// addresses are not read"):
+    with pytest.raises(SourceError, match="does not read from https:// addresses"):
         hc.release("https://host/e.csv", user="u", item="i", rho=1, engine="spark")
 
 

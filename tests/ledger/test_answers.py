@@ -4,6 +4,7 @@ Whether a question is answered before it is charged can be seen, so it must not 
 """
 
 import os
+import re
 import shutil
 
 import pyarrow as pa
@@ -103,6 +104,7 @@ def test_nothing_of_the_data_is_in_the_entries(opened, parquet_of):
     path = parquet_of(users=3137)
     ask(ledger, path, data_version="May")
     bodies = "".join(entry.body() for entry in ledger.log())
+    bodies = re.sub("[0-9a-f]{64}", "", bodies)  # a hash has any digits by chance
     assert "tea" not in bodies
     assert "3137" not in bodies
     assert str(path.stat().st_size) not in bodies

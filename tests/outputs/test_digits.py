@@ -56,7 +56,7 @@ def test_the_text_is_short(error, value):
 @pytest.mark.parametrize(
     ("value", "error", "shown"),
     [
-        (1234.5678, 12.3, "1,234.6"),
+        (1234.5678, 12.3, "1,235"),
         (0.1234567, 0.0000123, "0.123457"),
         (0.0000001234567, 0.00000000123, "1.2346e-7"),
         (-7.606123e22, 1.62e20, "-7.6061e+22"),
@@ -80,8 +80,8 @@ def test_sums_of_very_small_amounts_have_errors_of_their_size():
     events = pa.table({"u": range(3000), "i": ["tea"] * 3000, "x": spent})
     made = hc.release(events, user="u", item="i", rho=9, sum="x", mean="x", unsafe_seed=1)
     [row] = made.table.to_pylist()
-    assert 0 < row["sum_x_std_error"] < spent.sum() / 50
-    assert 0 < row["mean_x_std_error"] < spent.mean() / 50
+    assert 0 < row["sum_x_std_error"] < spent.sum() / 20
+    assert 0 < row["mean_x_std_error"] < spent.mean() / 20
     assert row["sum_x_lower"] < spent.sum() < row["sum_x_upper"]
 
 
