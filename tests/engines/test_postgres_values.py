@@ -131,9 +131,7 @@ def test_columns_that_may_not_be_read_or_are_not_known_are_no_hindrance(put, pos
         connection.execute("GRANT SELECT (who, what, rel, small) ON odd TO columns_only")
     call = {"source": postgres_url.replace("postgres:@", "columns_only:@"), "table": "odd"}
     assert len(shown(call)) == 1
-    with pytest.raises(
-        headcount.SourceError, match="are: 'who', 'what', 'rel', 'small'"
-    ):
+    with pytest.raises(headcount.SourceError, match="are: 'who', 'what', 'rel', 'small'"):
         shown(call, item="secret")
     with psycopg.connect(postgres_url) as connection:
         connection.execute("REVOKE ALL ON odd FROM columns_only")
