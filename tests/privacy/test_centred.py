@@ -83,7 +83,7 @@ def test_a_user_moves_centred_counts_within_the_ration(crowd, user, asked_for, r
 
 @given(st.lists(st.floats(0.5, 1e4), min_size=1, max_size=300), rhos)
 def test_the_centre_is_one_with_which_a_base_fits(asked_for, rho):
-    """And whoever has all items needs no more than they would without one."""
+    """And somebody with all items needs no more than they would without a centre."""
     least = rationed.sigma_for(rho)
     noise = least * np.maximum(np.array(asked_for), 1.0)
     centring, full = Centring.of(noise, least)

@@ -113,7 +113,7 @@ def test_one_more_user_moves_no_answer_further_than_is_stated(others, one, costs
     (share,) = {int(a) for a in sums[0].items - sums[1].items if a} or {0}
     needed = base + sum(int(costs[item]) for item in one)
     assert needed * share**2 <= Sensitivity.clipped_sums()
-    if base:  # whoever has no item that counts is a user too
+    if base:  # somebody without an item that counts is a user too
         share = sums[0].users - sums[1].users
         assert needed * share**2 <= Sensitivity.clipped_sums()
     features, most = [np.arange(8) - 3, np.ones(8, dtype=np.int64)], [900, GRID]

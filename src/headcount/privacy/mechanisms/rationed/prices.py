@@ -100,7 +100,7 @@ class Prices:
     """What parts of a ration a measurement takes of users.
 
     Attributes:
-        whole: of each item what its noise costs, whoever moves it by one; 0: it is left out.
+        whole: what the noise of each item costs somebody who moves it by one; 0: it is left out.
         users: the same of the number of users.
         items: what a user pays for each item that they have.
         base: what every user pays besides.
