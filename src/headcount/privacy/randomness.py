@@ -1,8 +1,8 @@
 """Where randomness comes from. No other module may ask for any.
 
-`OsEntropy` is the one for releases: words of the operating system's generator, for the race and for
-the exact discrete Gaussian sampler. `SeededEntropy` is for experiments; whatever was made with it
-is marked ``private: false``.
+`OsEntropy` is for releases: it takes words from the operating system's generator, for the race and
+for the exact discrete Gaussian sampler. `SeededEntropy` is for experiments; whatever is made with
+it is marked ``private: false``.
 """
 
 import os
@@ -17,7 +17,7 @@ from headcount.privacy.sampling.uniform import Words
 
 
 def random_identity() -> str:
-    """Return a text that nothing else has, and nobody can guess."""
+    """Return a unique string that nobody can guess."""
     return os.urandom(16).hex()
 
 
@@ -34,7 +34,7 @@ class Entropy(Protocol):
     def discrete_gaussian(self, values: Sequence[int], sigma: float | Floats) -> list[int]:
         """Return each integer plus its own discrete Gaussian noise with parameter σ².
 
-        σ is one for all values, or an array with one for each.
+        σ is one number for all values, or an array with one for each.
         """
 
     def try_out(self) -> None:
@@ -44,11 +44,11 @@ class Entropy(Protocol):
 class OsEntropy:
     """The operating system's generator, unbuffered, and an exact sampler fed from it.
 
-    Formal guarantee: `words` are as good as `os.urandom`. `discrete_gaussian` adds noise of
-    P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the exact value of the given float, to each value its
-    own (sampling/sampling.md).
+    Formal guarantee: `words` are as good as `os.urandom`. `discrete_gaussian` adds to each value
+    its own noise, with exactly P[X = x] ∝ exp(−x²/(2σ²)), where σ is the exact value of the given
+    float (sampling/sampling.md).
 
-    Edge cases: no values give no noise and draw nothing. A sum beyond the ends of a 64-bit integer
+    Edge cases: with no values, nothing is drawn. A sum beyond either end of the 64-bit range
     becomes that end, which is post-processing.
     """
 

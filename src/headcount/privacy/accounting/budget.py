@@ -16,12 +16,12 @@ DEFAULT_DELTA = 1e-6
 SMALLEST_DELTA = 1e-300
 
 #: Above this there is no noise: that of a count has a standard deviation below 1e-6. Numbers only
-#: take longer to handle, up to for ever.
+#: take longer to handle, without limit.
 LARGEST_RHO = 1e12
 
-# δ pays for two things: that an item which only one person has may come out (selection),
-# and for reading ρ as an ε (conversion). Whoever asks for ρ keeps nearly all of it for
-# selection; whoever asks for ε gains more from conversion. budget.md derives both.
+# δ pays for two things: the chance that an item which only one person has comes out (selection),
+# and the conversion of ρ to ε (conversion). A budget given as ρ keeps nearly all of δ for
+# selection; one given as ε gains more from conversion. budget.md derives both.
 SELECTION_SHARE_OF_RHO_BUDGET = Fraction(9, 10)
 SELECTION_SHARE_OF_EPSILON_BUDGET = Fraction(1, 3)
 
@@ -91,8 +91,8 @@ class Budget:
     def part(self, share: Fraction) -> "Budget":
         """Return a budget with a share of ρ, and all of δ.
 
-        It is for one of several mechanisms that run one after the other, of which no other uses δ:
-        with their shares adding up to 1, all of them together are within this budget (budget.md).
+        It is for one of several mechanisms that run in sequence, none of the others using δ: if
+        their shares add up to 1, all of them together stay within this budget (budget.md).
         """
         if share == 1:
             return self

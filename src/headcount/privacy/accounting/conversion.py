@@ -1,11 +1,11 @@
-"""Between concentrated and approximate differential privacy, tightly, both ways.
+"""Tight conversion between concentrated and approximate differential privacy, both ways.
 
-A δₛ-approximate ρ-CDP mechanism is (ε, δ)-DP for every α > 1 with
+A δₛ-approximate ρ-CDP mechanism is (ε, δ)-DP if, for some α > 1,
 
     δ ≥ δₛ + (1 − δₛ) · exp((α−1)(αρ−ε)) · (1−1/α)^α / (α−1)
 
 (Canonne, Kamath, Steinke 2020, corollary 13, applied to the good part of the mixture).
-Solved for ε or for ρ at a fixed α that is ``_epsilon_at`` and ``_rho_at`` below, where
+Solved for ε or for ρ at a fixed α, this is ``_epsilon_at`` or ``_rho_at`` below, with
 δ' = (δ − δₛ)/(1 − δₛ). **Any** α gives a valid answer, so an optimiser that stops early
 costs a little accuracy and never privacy.
 

@@ -14,7 +14,7 @@ class Cost:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if self.rho.numerator < 0 or self.delta.numerator < 0:  # quicker than to compare fractions
+        if self.rho.numerator < 0 or self.delta.numerator < 0:  # quicker than comparing fractions
             raise ValueError("a cost cannot be negative")
 
     def __add__(self, other: "Cost") -> "Cost":
@@ -27,7 +27,8 @@ class Cost:
         return Cost(self.rho * times, self.delta * times)
 
     def __repr__(self) -> str:
-        # Decimals, for people: a charge of 0.1 is 1/10 exactly, and may be a fraction of 40 digits.
+        # Decimals, for people: a charge of 0.1 is exactly 1/10, others may be fractions of 40
+        # digits.
         return f"Cost(rho={float(self.rho):.12g}, delta={float(self.delta):.12g})"
 
     def fits(self, limit: "Cost") -> bool:
@@ -36,7 +37,7 @@ class Cost:
 
 
 class PrivacyFilter:
-    """Grants steps while their sum stays within a total, in exact arithmetic.
+    """Grants steps while the sum of their costs stays within a total, in exact arithmetic.
 
     Formal guarantee: an adaptive sequence of steps, each of them δₙ-approximate ρₙ-CDP for
     every prior outcome and each reserved here before it ran, is δ-approximate ρ-CDP for the
@@ -44,11 +45,11 @@ class PrivacyFilter:
     sequences). A step is *reserved* at the most it can cost, run, and then *settled* at what
     it turned out to cost, which may depend on its outcome: pay what you get.
 
-    Edge cases: a total of zero grants nothing but free steps. What is reserved and never
-    settled, because the step raised, stays spent.
+    Edge cases: a total of zero grants nothing but free steps. A reservation that is never settled,
+    because the step raised, stays spent.
 
     Attributes:
-        spent_on: what settled steps cost, by what they were for.
+        spent_on: what settled steps cost, by purpose.
     """
 
     def __init__(self, total: Cost) -> None:
@@ -60,7 +61,7 @@ class PrivacyFilter:
 
     @property
     def spent(self) -> Cost:
-        """All that was settled, and what is reserved and not settled yet."""
+        """What was settled, plus what is reserved and not settled yet."""
         return self._total - self.left
 
     @property
@@ -72,7 +73,7 @@ class PrivacyFilter:
         """Set aside the most that the next step can cost, or refuse the step.
 
         Args:
-            most: what it can cost.
+            most: the most that it can cost.
             purpose: what it is for, in words that are published with its cost.
         """
         if self._reserved is not None:
@@ -82,7 +83,7 @@ class PrivacyFilter:
         self._reserved, self._purpose = most, purpose
 
     def settle(self, cost: Cost) -> None:
-        """Record what the reserved step really cost; the rest is free again."""
+        """Record what the reserved step actually cost; the rest can be spent again."""
         if self._reserved is None or not cost.fits(self._reserved):
             raise BudgetExceededError("a step cost more than was reserved for it")
         self._rest, self._reserved = self._rest - cost, None

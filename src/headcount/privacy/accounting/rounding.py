@@ -1,8 +1,7 @@
-"""Rounding that can only go against the program.
+"""Rounding that can only err on the safe side.
 
-Costs and thresholds are real numbers, floats are not. Each is rounded once, here,
-in the direction in which the guarantee stays true, and is an exact rational from
-then on.
+Costs and thresholds are real numbers; floats are not. Each is rounded once, here, in the direction
+that keeps the guarantee true, and is an exact rational from then on.
 """
 
 import math
@@ -16,9 +15,9 @@ def float_above(value: Fraction) -> float:
 
 
 def quotient_above(dividend: int, divisor: int) -> float:
-    """Return the smallest float that is not below a quotient of whole numbers, the second above 0.
+    """Return the smallest float not below a quotient of whole numbers, for a divisor above 0.
 
-    Python rounds the quotient to the nearest float, and whole numbers say on which side that is.
+    Python rounds the quotient to the nearest float; integer arithmetic tells on which side that is.
     """
     nearest = dividend / divisor
     numerator, denominator = nearest.as_integer_ratio()
@@ -32,7 +31,7 @@ def float_below(value: Fraction) -> float:
 
 
 def shown_above(value: float, digits: int = 6) -> str:
-    """Write a positive number with few digits that does not make it look smaller."""
+    """Write a positive number with few digits, rounded so that it does not look smaller."""
     with localcontext() as context:
         context.prec, context.rounding = digits, ROUND_CEILING
         return f"{float(+Decimal(repr(value))):.{digits}g}"
@@ -42,7 +41,7 @@ def log_above(value: Fraction) -> float:
     """Return a float that is not below ``ln(value)`` and within 2 ulp of it."""
     with localcontext() as context:
         context.prec = 50
-        # The quotient and the logarithm are each correctly rounded to 50 digits: their
-        # errors are far below half the distance to the next float, which is added whole.
+        # The quotient and the logarithm are each correctly rounded to 50 digits: their errors are
+        # far below half the gap to the next float, and a whole gap is added.
         logarithm = (Decimal(value.numerator) / Decimal(value.denominator)).ln()
         return math.nextafter(float(logarithm), math.inf)

@@ -1,6 +1,6 @@
 """The mechanisms that release counts, one folder each: code, proof and tuning.
 
-`register` adds one, also from outside the package; nothing else in it compares their names.
+`register` adds one, also from outside the package; nothing else in headcount compares their names.
 """
 
 from headcount.errors import SettingsError
@@ -50,7 +50,7 @@ def names() -> list[str]:
 
 
 def mechanism(name: str) -> type[Mechanism]:
-    """Return the mechanism of a name."""
+    """Return the mechanism of that name."""
     if not isinstance(name, str) or name not in _registered:
         raise SettingsError(f"there is no method {name!r}; there are: {', '.join(_registered)}")
     return _registered[name]
@@ -58,7 +58,7 @@ def mechanism(name: str) -> type[Mechanism]:
 
 def pays_what_it_gets(name: str) -> bool:
     """Whether a proof in ledger.md says that what a mechanism did not spend may be spent again."""
-    # A list of items is given instead of a name.
+    # `Known` is asked for by a list of items, not by name.
     kinds: dict[str, type[Mechanism]] = {**_registered, Known.name: Known}
     return name in kinds and kinds[name].pays_what_it_gets
 

@@ -1,4 +1,4 @@
-"""What a mechanism is: the one shape that the rest of headcount knows.
+"""The interface of a mechanism, which is all that the rest of headcount knows of one.
 
 Each mechanism is a subclass in a folder of its own, and `headcount.privacy.mechanisms` lists them.
 The API, the command line, the ledger and the evaluation ask this class what they need to know.
@@ -20,10 +20,10 @@ from headcount.views.protocol import DataView, NamedCounts
 
 #: The name of the measure that every release has: how many users have an item.
 COUNT = "count"
-#: What a mechanism spends on that does not tell more.
+#: What a cost is recorded for if a mechanism does not break it down.
 FINDING_AND_COUNTING = "finding and counting items"
 
-#: Called with what is being done, in words that depend on released values at most.
+#: Called with a description of what is being done, which may depend on released values only.
 Progress = Callable[[str], None]
 
 
@@ -49,11 +49,11 @@ class Measure:
     Attributes:
         name: what it is called, which is also the name of its column.
         estimates: the numbers, estimated from everything that was released.
-        errors: the standard errors of these.
+        errors: their standard errors.
         noisy: the numbers as they were measured, before any estimate.
         sigmas: σ of that noise.
         whole: whether it is a whole number.
-        lowest: what it cannot be below; None if there is nothing.
+        lowest: its lower bound; None if there is none.
     """
 
     name: str
@@ -89,10 +89,10 @@ class MechanismResult:
         measures: what was released about each of them; how many users have it comes first.
         spent: what the filter recorded.
         settings: the parameters, and choices made from released values.
-        mechanisms: the private steps that ran, in order, in words of the field.
+        mechanisms: the private steps that ran, in order, in the field's terms.
         post_processing: what was done to their answers.
         totals: what was released about all users together.
-        spent_on: what was spent, by what it was for; the sum of these is what was spent.
+        spent_on: what was spent, by purpose; these add up to ``spent``.
     """
 
     items: Any
@@ -121,8 +121,8 @@ class MechanismResult:
     ) -> "MechanismResult":
         """Return a result with how many users have each item, and nothing else.
 
-        Without ``spent_on`` it is not told what parts of the cost were for: where that hangs on
-        what is not published, such as nominees that no test named, it must not be.
+        Without ``spent_on`` the cost is not broken down by purpose. It must not be where that
+        depends on what is not published, such as nominees that no test named.
         """
         counts = Measure(COUNT, estimates, errors, noisy, sigmas, whole=True, lowest=0)
         spent_on = spent_on or {FINDING_AND_COUNTING: spent}
@@ -159,13 +159,13 @@ class Mechanism(ABC):
 
     @classmethod
     def for_histogram(cls, options: Options, budget: Budget) -> "Mechanism":  # noqa: ARG003
-        """Return what releases from a histogram of distinct users, without the events."""
+        """Return a mechanism that releases from a histogram of distinct users, without events."""
         raise SettingsError(f"the method {cls.name} needs events, not a histogram of counts")
 
     @property
     @abstractmethod
     def r(self) -> float:
-        """The relative error that is aimed at."""
+        """The target relative error."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, object]:
@@ -175,10 +175,10 @@ class Mechanism(ABC):
     def prepare(
         self, view: DataView, entropy: Entropy, progress: Progress
     ) -> Callable[[], MechanismResult]:
-        """Read what the mechanism needs; return what then makes the release.
+        """Read what the mechanism needs; return a function that makes the release.
 
-        Preparing reads data and draws no noise. Running what was prepared draws noise, and all that
-        it returns may be published.
+        Preparing reads data and draws no noise. Calling the function draws noise, and everything
+        that it returns may be published.
         """
 
     @property
@@ -193,7 +193,7 @@ class Mechanism(ABC):
         raise NotImplementedError
 
     def known_in_advance(self) -> list[str]:
-        """Return what can be said of every release, whatever the data is like: sentences."""
+        """Return sentences that are true of every release, whatever the data."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""The staircase above a Gaussian from which proposals are drawn: one for every σ of a shape."""
+"""The staircase above a Gaussian from which proposals are drawn; all σ of a shape share one."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +14,7 @@ from headcount.privacy.sampling.uniform import Words
 QUARTERS = 4
 #: A block is no narrower than σ/16, so that a staircase has fewer than 200 steps.
 LARGEST_SHAPE = 16
-# Fixed point for heights: the lowest is 2^−64, and rounding takes less than 2^−180.
+# Fixed point for heights: the lowest is 2^−64, and rounding is off by less than 2^−180.
 _BITS = 192
 
 
@@ -28,10 +28,10 @@ class Staircase:
     Attributes:
         unit: c.
         weights: H_b of the blocks below `tail`.
-        ends: H_0 + … + H_b for each of those, and at last the same with the 2 units of the tail.
-            A word falls into the block with the first end above it; beyond the last, into none.
-        exponents: (b/s)²/2; 0 for the tail and for none.
-        shares: exp(−(b/s)²/2)/h_b; 0 for the tail and for none.
+        ends: H_0 + … + H_b for each of those, and last the same plus the 2 units of the tail. A
+            word falls into the block of the first end above it; beyond the last end, into none.
+        exponents: (b/s)²/2; 0 for the tail and for no block.
+        shares: exp(−(b/s)²/2)/h_b; 0 for the tail and for no block.
     """
 
     unit: int
@@ -55,8 +55,8 @@ class Staircase:
 @lru_cache
 def staircase(quarters: int) -> Staircase:
     """Return the staircase of the shape s = ``quarters``/4 (sampling.md, "The staircase")."""
-    # exp(−(b/s)²/2) is at most 2^−64 from 9.42·s on, and at least halves from each b to the next
-    # from 0.6932·s² on.
+    # From b = 9.42·s on, exp(−(b/s)²/2) is at most 2^−64; from 0.6932·s² on, it at least halves
+    # from each b to the next.
     tail = max(up(942 * quarters, 100 * QUARTERS), up(6932 * quarters**2, 10**4 * QUARTERS**2))
     # (b/s)²/2 = b²·z, and exp(−(b + 1)²·z) = exp(−b²·z)·exp(−(2b + 1)·z); all are rounded up.
     z = Fraction(QUARTERS**2, 2 * quarters**2)

@@ -19,14 +19,14 @@ from headcount.privacy.sampling.uniform import LazyUniform, WordSource, uniform_
 Noise = NDArray[Any]
 Integers = NDArray[np.int64]
 
-# Floats that are further apart than this decide; else integers do. Floats are off by less than
+# Floats decide if they differ by more than this; otherwise integers do. Floats are off by less than
 # 2^−31 (sampling.md), and one proposal in half a million is decided again, which costs nothing.
 SLACK = 2.0**-20
-# What U is read to at least, before it is compared in floats.
+# U is resolved into at least this many parts before it is compared in floats.
 _LEAST_PARTS = 2**32
 # Up to here proposals stay below 2^62.
 _WIDEST_IN_WORDS = 2.0**58
-# As many proposals at a time as the caches of a processor hold.
+# As many proposals at a time as a processor's caches hold.
 _AT_ONCE = 2**13
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -47,22 +47,22 @@ class Law:
 
     @property
     def proposals_each(self) -> float:
-        """About how many proposals a value takes: the areas below the staircase and the law."""
+        """About how many proposals a value takes: the staircase's area over that under the law."""
         stairs = 2 * self.width * float(self.stairs.ends[-1]) / self.stairs.unit
         return stairs / max(1.0, math.sqrt(2 * math.pi) * self.sigma)
 
     def accepts(self, x: int, block: int, whole: int, parts: int, rest: LazyUniform) -> bool:
         """Whether U = (whole + rest)/parts is below exp(−x²/(2σ²))/h_b, for the block b of x.
 
-        Formal guarantee: exactly so, for the real number U: bits of the rest are drawn until it is
-        known, which ends with probability 1.
+        Formal guarantee: this is exact for the real number U: bits of the rest are drawn until the
+        answer is known, which ends with probability 1.
         """
         exponent = Fraction(x * x) / (2 * Fraction(self.sigma) ** 2)
         height = self.stairs.height(block)
         while True:
             step = height / (parts << rest.length)
             known = (whole << rest.length) + rest.bits
-            # exp is known about as well as U·h, which is between known·step and one step more.
+            # exp is bounded about as tightly as U·h, which is between known·step and one step more.
             bits = math.ceil(1 / step).bit_length()
             low, high = exp_bounds(exponent, bits)
             if (known + 1) * step <= Fraction(low, 1 << bits):
@@ -72,7 +72,7 @@ class Law:
             rest.draw_more_bits()
 
 
-# A mechanism asks for many values of a few σ, one after the other, or of some hundred at once.
+# A mechanism asks for many values of a few σ, one after the other, or of a few hundred σ at once.
 @lru_cache(maxsize=512)
 def law_of(sigma: float) -> Law:
     """Return the law of a σ, with blocks that suit it."""
@@ -86,22 +86,23 @@ def law_of(sigma: float) -> Law:
 def add_noise(values: Sequence[int], sigma: float | Floats, source: WordSource) -> Integers:
     """Return each 64-bit integer plus discrete Gaussian noise of its own.
 
-    Formal guarantee: the noises are independent, with P[X = x] ∝ exp(−x²/(2σ²)) exactly, for σ the
-    exact value of the float, if the words of the source are independent and uniform.
+    Formal guarantee: the noises are independent, with exactly P[X = x] ∝ exp(−x²/(2σ²)), where σ is
+    the exact value of the float, if the words of the source are independent and uniform.
 
-    Edge cases: no values draw nothing. A sum that is not a 64-bit integer becomes the nearest one.
-    That happens to the exact sum, which is post-processing: noise alone is never cut off.
+    Edge cases: with no values, nothing is drawn. A sum that is not a 64-bit integer becomes the
+    nearest one. This is done to the exact sum, so it is post-processing: noise alone is never
+    clipped.
 
     Args:
         values: what noise is added to.
-        sigma: σ of all of it, or an array with one for each value.
+        sigma: one σ for all values, or an array with one for each.
         source: where words come from.
 
     Raises:
-        ValueError: a σ is not a positive, finite number, or there are not as many as values.
+        ValueError: a σ is not a positive, finite number, or there are not as many σ as values.
         TypeError: a value is not a whole number.
     """
-    # A number that is not whole is an error here, where an array would cut it off unseen.
+    # A number that is not whole is an error here; an array would truncate it silently.
     given = np.fromiter(map(operator.index, values), dtype=np.int64, count=len(values))
     if not isinstance(sigma, np.ndarray):
         noise = sample(given.size, sigma, source)
@@ -116,20 +117,20 @@ def add_noise(values: Sequence[int], sigma: float | Floats, source: WordSource) 
 
 
 def _reach(numbers: NDArray[Any]) -> int:
-    """Return how far from 0 any of the numbers is, as one of Python's integers."""
+    """Return the largest distance of any of the numbers from 0, as a Python integer."""
     return max(-int(numbers.min()), int(numbers.max())) if numbers.size else 0
 
 
 def sample(count: int, sigma: float, source: WordSource) -> Noise:
-    """Return independent discrete Gaussian integers, each made of words of its own."""
+    """Return independent discrete Gaussian integers, each made from words of its own."""
     law = law_of(sigma)
     if sigma > _WIDEST_IN_WORDS:
         return np.array([_one_by_one(law, source) for _ in range(count)], dtype=object)
     drawn: list[Noise] = [np.zeros(0, dtype=np.int64)]
     missing = count
     while missing > 0:
-        # A few more than are needed on average. How many there are does not depend on what comes
-        # out of them, and those after the last that is needed are dropped unseen.
+        # A few more than are needed on average. Their number does not depend on how they turn out,
+        # and those after the last one needed are dropped unseen.
         proposals = math.ceil(1.02 * law.proposals_each * missing) + 8
         x, accept = _proposed([law], [min(proposals, _AT_ONCE)], source)
         drawn.append(x[accept][:missing])
@@ -138,13 +139,13 @@ def sample(count: int, sigma: float, source: WordSource) -> Noise:
 
 
 def sample_each(sigmas: Floats, source: WordSource) -> Noise:
-    """Return independent discrete Gaussian integers, one for each σ, each made of its own words."""
+    """Return independent discrete Gaussian integers, one for each σ, each from words of its own."""
     different, which = np.unique(sigmas, return_inverse=True)
     laws = [law_of(sigma) for sigma in different.tolist()]
     if sigmas.size and sigmas.max() > _WIDEST_IN_WORDS:
         return np.array([_one_by_one(laws[each], source) for each in which.tolist()], dtype=object)
     noise: Noise = np.zeros(sigmas.size, dtype=np.int64)
-    # A proposal for each value that has none accepted yet, those of a law side by side.
+    # One proposal for each value that has none accepted yet, grouped by law.
     missing = np.argsort(which, kind="stable")
     while missing.size:
         present, numbers = np.unique(which[missing], return_counts=True)
@@ -162,11 +163,11 @@ def _proposed(
     """Make proposals of each law from fresh words; return them and which are accepted."""
 
     def of_each(of_laws: Sequence[float]) -> NDArray[Any]:
-        """Return a number for each proposal; one for all, which is quicker, with one law."""
+        """Return a number for each proposal or, with one law, one for all, which is quicker."""
         return np.repeat(of_laws, numbers) if len(laws) > 1 else np.asarray(of_laws[0])
 
     number, ends = sum(numbers), np.cumsum(numbers)
-    # One word says which block, and one says x, its sign and U = (whole + rest)/parts.
+    # One word gives the block, and one gives x, its sign and U = (whole + rest)/parts.
     first, second = source.words(2 * number).reshape(2, number)
     stairs = [law.stairs for law in laws]
     blocks = [
@@ -184,11 +185,11 @@ def _proposed(
     rests = source.words(number) if min(parts) < _LEAST_PARTS else None
     x = block * width + (place >> 1)
     negative = (place & 1).astype(np.bool_)
-    # Beyond the last end there is no block, and 0 would come twice. What is left of a word beyond
-    # all parts is a U of 1 or more, which is never accepted.
+    # Beyond the last end there is no block, and 0 would come up twice. A word beyond all parts
+    # gives a U of 1 or more, which is never accepted.
     possible = (block <= tail) & ~(negative & (x == 0))
 
-    with np.errstate(over="ignore"):  # of a tiny σ; exp(−∞) is what it should be
+    with np.errstate(over="ignore"):  # for a tiny σ; exp(−∞) is what it should be
         exponent = x / of_each([law.sigma for law in laws])
         exponent *= exponent
     exponent *= 0.5
@@ -225,7 +226,7 @@ def _heads(source: WordSource) -> int:
 
 
 def _one_by_one(law: Law, source: WordSource) -> int:
-    """Return one value in integers alone, for a σ whose proposals words do not hold."""
+    """Return one value using integers alone, for a σ whose proposals do not fit into words."""
     while True:
         first, second, third = source.words(3).tolist()
         block = int(np.searchsorted(law.stairs.ends, np.uint64(first), side="right"))

@@ -1,4 +1,4 @@
-"""Words, and a uniform number of which as many bits are drawn as a comparison asks for."""
+"""Words, and a uniform number of which only as many bits are drawn as comparisons need."""
 
 from typing import Protocol
 
@@ -16,9 +16,9 @@ class WordSource(Protocol):
 
 
 class LazyUniform:
-    """A uniform number V on (0, 1) of which the leading bits are known.
+    """A uniform number V on (0, 1) whose leading bits are known.
 
-    Whoever shares a V shares the object, so that all see the same further bits.
+    Whatever shares a V shares the object, so that the same further bits are seen everywhere.
     """
 
     __slots__ = ("_source", "bits", "length")
@@ -40,10 +40,10 @@ class LazyUniform:
 
 
 def uniform_below(bound: int, source: WordSource) -> int:
-    """Return a whole number from 0 to ``bound`` − 1, each equally likely, however large it is."""
+    """Return a whole number from 0 to ``bound`` − 1, all equally likely, for any ``bound``."""
     number = bound.bit_length() // 64 + 1
     while True:
         drawn = int.from_bytes(source.words(number).tobytes(), "little")
-        # What is left of a whole number of bounds would make the small results likelier.
+        # The remainder beyond a whole multiple of the bound would make small results likelier.
         if drawn < 2 ** (64 * number) // bound * bound:
             return drawn % bound

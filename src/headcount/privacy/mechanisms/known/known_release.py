@@ -1,4 +1,4 @@
-"""Counts of the items of a public list: one noise for all of them, and nothing to find.
+"""Counts of the items of a public list: one noise scale for all of them, and nothing to find.
 
 `known.md`, next to this file, proves what `known_release` claims.
 """
@@ -17,15 +17,15 @@ from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import Population
 
-#: What part of ρ tells how many items users have. With 5 %, the noise of counts is 2.6 % larger.
+#: The share of ρ for how many items users have. At 5 %, the noise of counts is 2.6 % larger.
 SIZES_SHARE = Fraction(5, 100)
-#: By how many σ the users of a bin stand out. Noise alone does so in one of 4,000 runs with 30
-#: items, and the noise of counts is larger than it need be then.
+#: By how many σ the users of a bin must stand out to be seen. With 30 items noise alone does so in
+#: one of 4,000 runs, and the noise of counts is then larger than it need be.
 SEEN = 4.0
 #: How many bins beyond the last one seen are taken to have as many users as noise may hide: where
 #: some users have many items, a few have more.
 NEAR = 3
-# Costs are whole parts of a ration. With a σ larger by this, a million of them still add up to one.
+# Costs are whole parts of a ration. With σ larger by this factor, a million still fit into one.
 _ROUNDING = 1 + 1e-6
 
 
@@ -38,9 +38,9 @@ class KnownCounts:
         sigma: σ of their noise.
         bound: how many items of a user count in full.
         low: by how many users a count may be too low because some have more, as far as is seen.
-        hidden: how many users with more items than the bound noise may hide; 0 if it was given.
+        hidden: how many users beyond the bound may be hidden by noise; 0 if it was given.
         spent: what the filter recorded.
-        spent_on: the same, by what it was for.
+        spent_on: the same, by purpose.
     """
 
     noisy: NDArray[np.float64]
@@ -53,7 +53,7 @@ class KnownCounts:
 
     @property
     def errors(self) -> NDArray[np.float64]:
-        """The standard errors of the counts: of noise and of what may be missing."""
+        """The standard errors of the counts, from noise and from what may be missing."""
         return np.full(self.noisy.size, math.hypot(self.sigma, self.low))
 
 
@@ -65,10 +65,10 @@ def known_release(
     bound: int | None = None,
     most: int | None = None,
 ) -> KnownCounts:
-    """Count the given number of items, all of which were found in a population that has no others.
+    """Count the given number of items, all of them found, in a population that has no others.
 
-    Formal guarantee: the result, all of it, is ``rho``-zCDP with respect to adding or removing one
-    user, with no δ (known.md).
+    Formal guarantee: the whole result is ``rho``-zCDP with respect to adding or removing one user,
+    with no δ (known.md).
 
     Args:
         population: who has which of the items.
@@ -100,10 +100,10 @@ def known_release(
 def seen_users(
     noisy: NDArray[np.float64], sigma: float, items: int
 ) -> tuple[NDArray[np.float64], float]:
-    """Return how many users the bins of `Sizes` have that such a list can fill, and σ of each."""
+    """Return the users in each bin of `Sizes` that such a list can fill, and σ of each."""
     bins = sum(1 for least in Sizes.BOUNDS if least <= items)
     users = np.where(noisy[:bins] >= SEEN * sigma, noisy[:bins], 0.0)
-    # Many bins may have a few users each, of whom only the sum stands out.
+    # Many bins may have a few users each, so that only their sum stands out.
     rest = noisy[1:bins]
     if rest.sum() >= SEEN * sigma * math.sqrt(max(bins - 1, 1)):
         users[1:] = np.maximum(rest, 0.0)
@@ -115,11 +115,11 @@ def seen_users(
 
 
 def chosen_bound(users: NDArray[np.float64], items: int, rho: Fraction) -> tuple[int, float]:
-    """Return how many items are to count in full, and how low a count may be then.
+    """Return how many items are to count in full, and by how much a count may then be too low.
 
-    A user with k items, more than the bound b, counts for √(b/k) in each. An item whose users are
-    all of these is low by the sum of what they lack, and none is lower. The bound is the one for
-    which the squares of that and of σ add up to the least.
+    A user with k items, more than the bound b, counts for √(b/k) in each. An item that all of these
+    users have is too low by the sum of what they lose, and no item by more. The bound minimises the
+    sum of the squares of that and of σ.
     """
     uppers = [min(upper, items) for upper in Sizes.UPPERS[: users.size]]
     most = np.array(uppers, dtype=np.float64)

@@ -56,7 +56,7 @@ class Known(Mechanism):
 
     @property
     def r(self) -> float:
-        """Nothing relative is aimed at: as close as the budget allows."""
+        """No relative error is aimed at: counts are as close as the budget allows."""
         return 0.0
 
     def to_dict(self) -> dict[str, object]:

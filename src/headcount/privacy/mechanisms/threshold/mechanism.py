@@ -43,7 +43,7 @@ class Threshold(Mechanism):
 
     @property
     def r(self) -> float:
-        """The relative error that is aimed at."""
+        """The target relative error."""
         return self.thresholding.r
 
     def to_dict(self) -> dict[str, object]:
@@ -53,7 +53,7 @@ class Threshold(Mechanism):
     def prepare(
         self, view: DataView, entropy: Entropy, progress: Progress
     ) -> Callable[[], MechanismResult]:
-        """Count users per item, with a limited number of items of each."""
+        """Count users per item, with a limit on the items of each user."""
         progress("counting users per item, with a bound on the items of each")
         method = self.thresholding
         moved = Sensitivity.bounded_counts(method.max_items_per_user)
@@ -83,7 +83,7 @@ class Threshold(Mechanism):
         )
 
     def known_in_advance(self) -> list[str]:
-        """Return from how many users on an item comes out."""
+        """Return above which noisy count an item comes out."""
         return [
             f"Every item whose noisy count exceeds {self.thresholding.threshold:,} comes out; the "
             f"standard error of each count is {self.thresholding.sigma:,.3g}."

@@ -1,4 +1,4 @@
-"""Noise on every count and a threshold, for owners who know how many items a user has at most.
+"""Noise on every count and a threshold, for owners who know the most items that a user has.
 
 `threshold.md`, next to this file, proves what `threshold_release` claims.
 """
@@ -17,7 +17,7 @@ from headcount.privacy.accounting.gaussian import measure_cost, reach, sigma_for
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
 from headcount.privacy.randomness import Entropy
 
-#: What part of the target error σ may be at the threshold: 91 % of such counts are within it.
+#: What share of the target error σ may be at the threshold: 91 % of such counts are within it.
 ACCURATE = 0.58
 #: The largest bound: δ divided by it is still a float of full precision.
 LARGEST_BOUND = 10**6
@@ -27,15 +27,15 @@ _LARGEST_SIGMA = 1e100
 
 @dataclass(frozen=True)
 class Thresholding:
-    """What follows from a bound, a target error and a budget; nothing in it looks at the data.
+    """What follows from a bound, a target error and a budget; nothing in it depends on the data.
 
     Attributes:
-        max_items_per_user: M, how many items of a user count at most.
+        max_items_per_user: M, the most items of a user that count.
         r: the target relative error of a released count.
         sigma: σ of the noise on every count.
         threshold: T, what a noisy count must exceed to be released.
         looked_at: counts below this are left out before noise is added.
-        cost: of the whole release.
+        cost: that of the whole release.
     """
 
     max_items_per_user: int
@@ -64,7 +64,7 @@ class Thresholding:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return what a release says of it, as plain values."""
+        """Return what a release says about it, as plain values."""
         return {
             "max_items_per_user": self.max_items_per_user,
             "r": self.r,
@@ -96,12 +96,12 @@ def threshold_release(
 ) -> ThresholdedCounts:
     """Add noise to every count and release those that exceed the threshold.
 
-    Formal guarantee: the result, all of it, is approximate zCDP at ``method.cost`` with respect to
-    adding or removing one user, **provided** that a user changes at most ``max_items_per_user``
-    counts, each by 1, that all counts of at least ``looked_at`` are there and no others, and that
-    the order in which they are given depends on the names of their items only (threshold.md).
+    Formal guarantee: the whole result is approximate zCDP at ``method.cost`` with respect to adding
+    or removing one user, **provided** that a user changes at most ``max_items_per_user`` counts,
+    each by 1, that all counts of at least ``looked_at`` are given and no others, and that the order
+    in which they are given depends only on the names of their items (threshold.md).
 
-    Edge cases: no counts cost as much as many.
+    Edge cases: no counts at all cost as much as many.
 
     Args:
         counts: the counts of the bounded histogram.
