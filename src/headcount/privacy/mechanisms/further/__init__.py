@@ -1,4 +1,4 @@
-"""What may be asked beside the counts: totals of all users; rows, sums and means of items."""
+"""What may be asked besides the counts: totals of all users; rows, sums and means of items."""
 
 from headcount.privacy.mechanisms.further.aggregates import Aggregates
 from headcount.privacy.mechanisms.further.further import Further

@@ -8,7 +8,7 @@ from fractions import Fraction
 from headcount.errors import SettingsError
 from headcount.views.protocol import MOST_ROWS, Quantity
 
-#: Bounds are numbers that a float of 32 bits has.
+#: Bounds are numbers within the range of a 32-bit float.
 _LARGEST_BOUND, _LEAST_RANGE = 2.0**127, 2.0**-126
 ROWS = "rows"
 
@@ -18,14 +18,14 @@ class Aggregates:
     """What else is released about each item. Nothing in it is data.
 
     Attributes:
-        rows: whether the number of rows is.
-        sums: the columns whose sums are.
-        means: the columns whose means are.
-        bounds: what values of a column are clipped to.
-        max_rows: how many rows of a user and an item count; None for all.
+        rows: whether the number of rows is released.
+        sums: the columns whose sums are released.
+        means: the columns whose means are released.
+        bounds: what the values of a column are clipped to.
+        max_rows: how many rows per user and item count; None for all.
 
     Raises:
-        SettingsError: it has no meaning.
+        SettingsError: what is asked for makes no sense.
     """
 
     rows: bool = False
@@ -69,7 +69,7 @@ class Aggregates:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """What is measured: each of these has the same share of the budget."""
+        """What is measured: each of these gets the same share of the budget."""
         wanted = [Quantity("rows")] if self.rows else []
         wanted += [self.summed(column) for column in self.columns]
         return tuple(wanted + [Quantity("present", column) for column in self.means])
@@ -78,24 +78,24 @@ class Aggregates:
         """Return what is measured for the sum or the mean of a column.
 
         If only the mean is wanted and values have bounds, it is how far values are from the middle
-        of these: numbers of half the size at most.
+        of these: at most half their width.
         """
         bounds = self.bounds.get(column)
         centre = 0.0 if bounds is None or column in self.sums else sum(bounds) / 2
         return Quantity("sum", column, bounds, centre)
 
     def has_unknown_centre(self, quantity: Quantity) -> bool:
-        """Whether it has yet to be found which number the values of a mean are near.
+        """Whether the number that the values of a mean are near has yet to be found.
 
-        If only the mean is wanted, the middle of bounds is public. A sum may be of values that are
-        far from that.
+        If only the mean is wanted, the middle of the bounds is public. If the sum is wanted too,
+        its values may be far from that.
         """
         column = quantity.column
         known = quantity.bounds is not None and column not in self.sums
         return quantity.kind == "sum" and column in self.means and not known
 
     def largest(self, quantity: Quantity) -> float | None:
-        """Return how much a user may have of an item at most, if that is public."""
+        """Return the most that a user may have of an item, if that is public."""
         if self.max_rows is None or (quantity.kind == "sum" and quantity.bounds is None):
             return None
         limits = quantity.bounds or (0.0, 1.0)  # a row is one row
@@ -103,18 +103,18 @@ class Aggregates:
 
     @property
     def share(self) -> Fraction:
-        """The share of ρ that goes to all of it: finding and counting items has one like each."""
+        """The share of ρ for all quantities: finding and counting items gets as much as each."""
         return Fraction(len(self.quantities), len(self.quantities) + 1)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is released, as its columns are called."""
+        """The column names of what is released."""
         rows = [ROWS] if self.rows else []
         return (*rows, *map(sum_of, self.sums), *map(mean_of, self.means))
 
     @property
     def column_names(self) -> list[str]:
-        """All columns of the result that may come of it."""
+        """All columns that this may add to the result."""
         return [
             each
             for name in self.names
@@ -127,7 +127,7 @@ class Aggregates:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What is done for it, in words of the field."""
+        """What is done for it, in the field's terms."""
         noise, made = "discrete Gaussian noise on", []
         for quantity in self.quantities:
             what = quantity.words
@@ -141,7 +141,7 @@ class Aggregates:
 
     @property
     def post_processing(self) -> tuple[str, ...]:
-        """What is done to the answers, in words of the field."""
+        """What is done to the answers, in the field's terms."""
         if not self:
             return ()
         lost = "what users lose beyond their norm estimated from the histograms, and added"
@@ -149,11 +149,11 @@ class Aggregates:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What a release states of it."""
+        """What a release states about it."""
         return {"aggregates": self.to_dict()}
 
     def to_dict(self) -> dict[str, object]:
-        """Return what is asked as plain values."""
+        """Return what is asked for as plain values."""
         return {
             "released": list(self.names),
             "bounds": {column: list(limits) for column, limits in self.bounds.items()},

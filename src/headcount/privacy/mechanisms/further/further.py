@@ -1,4 +1,4 @@
-"""What is released beside the counts, after them and from the same budget (further.md)."""
+"""What is released besides the counts, after them and from the same budget (further.md)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from headcount.views.protocol import SnapshotView
 
 @dataclass(frozen=True)
 class Further:
-    """What else is asked, and what share of ρ that gets. Nothing in it is data.
+    """What else is asked for, and what share of ρ it gets. Nothing in it is data.
 
     Attributes:
         totals: which numbers about all users are asked for.
@@ -45,9 +45,9 @@ class Further:
         return (1 - self._for_totals) * self.aggregates.share
 
     def to_dict(self) -> dict[str, object]:
-        """Return what is asked as plain values."""
+        """Return what is asked for as plain values."""
         asked: dict[str, object] = {"totals": list(self.totals.names)}
-        # Named only where they are asked for: ledgers know questions by this.
+        # Included only where they are asked for: ledgers identify questions by this.
         return asked | ({"aggregates": self.aggregates.to_dict()} if self.aggregates else {})
 
     def prepare(
@@ -58,10 +58,10 @@ class Further:
         entropy: Entropy,
         progress: Progress,
     ) -> Callable[[], MechanismResult]:
-        """Read what it needs; return what makes the counts, and adds to them.
+        """Read what is needed; return a function that makes the counts and adds to them.
 
-        Formal guarantee: if ``counts`` is δ-approximate ρ₁-CDP for ρ₁ at most (1 − `share`)·ρ, what
-        comes out is δ-approximate ρ-CDP, for the ρ of the budget (further.md).
+        Formal guarantee: if ``counts`` is δ-approximate ρ₁-CDP for ρ₁ at most (1 − `share`)·ρ, the
+        result is δ-approximate ρ-CDP, for the budget's ρ (further.md).
 
         Edge cases: an engine that keeps no rows between passes is refused, before any noise is
         drawn.

@@ -1,6 +1,6 @@
-"""Amounts of released items, each user's scaled into a ration that is chosen under privacy.
+"""Amounts of released items, each user's scaled into a ration that is chosen privately.
 
-`sums.md`, beside this file, has the proof.
+`sums.md`, next to this file, has the proof.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,8 @@ from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import EXPECTED, Amounts, Quantity, Ration, Sensitivity
 
 #: The share of what a quantity gets that goes to each histogram of how large amounts are. A
-#: twentieth makes the noise of its sums 3 % larger; at ρ = 1/2 it then hides about 19 users.
+#: twentieth makes the noise of its sums 3 % larger; at ρ = 1/2 the histogram's noise then hides
+#: about 19 users.
 HISTOGRAM_SHARE = Fraction(1, 20)
 
 
@@ -46,8 +47,8 @@ class Measured:
 
     Attributes:
         quantity: what it is, with the centre that was found.
-        estimates: with what is lost added.
-        errors: the standard errors of these.
+        estimates: its estimates, with what was lost added back.
+        errors: their standard errors.
         noisy: as it was measured.
         sigmas: σ of that noise.
         chosen: the ration.
@@ -62,7 +63,7 @@ class Measured:
 
 
 class Sums:
-    """Releases what is asked for, one question after the other.
+    """Releases what is asked for, one question after another.
 
     Args:
         aggregates: what is asked for.
@@ -92,7 +93,7 @@ class Sums:
         counts: Measure,
         progress: Progress,
     ) -> tuple[tuple[Measure, ...], dict[str, object]]:
-        """Release them for the items that were released; return them, and what was chosen.
+        """Release the quantities of the released items; return them, and what was chosen.
 
         Formal guarantee: ρ-CDP for the ρ that was given, whatever the values are (sums.md).
 
@@ -160,7 +161,7 @@ class Sums:
         quantity: Quantity,
         released: Any,  # noqa: ANN401 (as the view has names)
     ) -> float:
-        """Return the grid of a quantity's values: a public one, or from a histogram."""
+        """Return the grid of a quantity's values: a public one, or one from a histogram."""
         largest = self._asked.largest(quantity)
         if largest is None:
             noisy, sigma = self._histogram(
@@ -187,7 +188,7 @@ class Sums:
     ) -> tuple[list[int], float]:
         """Return a noisy histogram of users, each of whom is in one bin, and σ of its noise.
 
-        It takes its share of what the quantity at a place gets.
+        It costs its share of what the quantity at ``place`` gets.
         """
         sigma = sigma_for(self._each * share)
         cost = Cost(measure_cost(sigma))
@@ -211,7 +212,7 @@ class Sums:
         noisy = np.array(self._entropy.discrete_gaussian(sums, sigma), dtype=np.float64)
         self._filter.settle(cost)
         added = noisy * chosen.lost
-        # All that may be lost counts as uncertain, also what is added for it.
+        # All that may be lost counts as uncertain, including what is added back for it.
         unsure = noisy * chosen.unsure
         variance = (sigma * (1 + chosen.lost)) ** 2 + unsure**2 + chosen.spread
         return Measured(
@@ -251,10 +252,10 @@ def _measure(
 
 
 def _about_zero(total: Measured, rows: Measured) -> Measured:
-    """Return the sum of values: that of their distances from the centre, and the centre times rows.
+    """Return the sum of values: of their distances from the centre, plus the centre times rows.
 
-    Of values around a centre, the noise of both together is about that of a sum of the values
-    themselves: sums.md.
+    For values around a centre, the combined noise of both is about that of a sum of the values
+    themselves (sums.md).
     """
     centre = total.quantity.centre
     return replace(
@@ -267,10 +268,10 @@ def _about_zero(total: Measured, rows: Measured) -> Measured:
 
 
 def _mean(name: str, total: Measured, rows: Measured) -> Measure:
-    """Return the ratio of two released numbers, with what the errors of both make of its own.
+    """Return the ratio of two released numbers, with the error that follows from theirs.
 
-    To first order a ratio m = s/r is off by (error of s − m·error of r)/r. Where r is not known
-    better than to its own size, it is taken to be as large as its error.
+    To first order a ratio m = s/r is off by (error of s − m·error of r)/r. Where r is smaller than
+    its error, it is taken to be as large as that.
     """
     quantity = total.quantity
     below = np.maximum(rows.estimates, rows.errors)

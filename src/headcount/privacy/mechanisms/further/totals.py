@@ -29,12 +29,12 @@ class Totals:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that are asked for."""
+        """The names of those asked for."""
         return tuple(name for name in ("total", "other") if getattr(self, name))
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What is done for them, in words of the field."""
+        """What is done for them, in the field's terms."""
         whom = {"total": "all users", "other": "users with an item that is not listed"}
         return tuple(
             f"discrete Gaussian noise on the number of {whom[name]}" for name in self.names
