@@ -16,10 +16,10 @@ LARGEST_COUNT = 2**53
 class Candidates:
     """A: the k̄ items with the highest counts of distinct users; c: the count of the next.
 
-    Formal guarantee asked of the code that builds one: ``counts`` holds the k̄ highest counts of a
-    histogram in which one more user raises any set of counts by exactly 1 and lowers none,
-    and no item left out has more than ``cutoff`` users. A and c are a pair: both stay fixed
-    for the whole release.
+    Formal guarantee required of the code that builds one: ``counts`` holds the k̄ highest counts of
+    a histogram in which one more user raises any set of counts by exactly 1 and lowers none, and no
+    item left out has more than ``cutoff`` users. A and c are a pair: both stay fixed for the whole
+    release.
 
     Attributes:
         counts: positive counts in falling order, at most k̄ of them.
@@ -52,7 +52,7 @@ class Candidates:
 
         Args:
             top: the k̄+1 highest counts; all of them if there are fewer.
-            k_bar: k̄, never replaced by the number of items there are.
+            k_bar: k̄, never replaced by the actual number of items.
             floor: the largest count that an item missing from a list of fewer than k̄+1 may
                 have: 0 for a complete histogram, m − 1 if counts below m were dropped.
         """

@@ -1,4 +1,4 @@
-"""Counts measured around half the number of users, at a quarter of the price.
+"""Counts centred on half the number of users, at a quarter of the price.
 
 One more user raises the number of users N by exactly 1 and each count h by 0 or by 1, so that
 2h − N moves by exactly 1, up or down, whatever the user has (vetting.md, "Centred measurement").
@@ -23,21 +23,21 @@ def centred_cost(sigma: float, number: int = 1) -> Fraction:
 def centred(
     counts: Sequence[int] | NDArray[np.int64], users: int, sigma: float, entropy: Entropy
 ) -> NDArray[np.int64]:
-    """Return 2h − N of counts, each with noise of 2σ of its own.
+    """Return 2h − N for each count, each with noise of 2σ of its own.
 
-    Formal guarantee: costs `centred_cost` of as many, if each count moves by 0 or by 1 with a user
-    and the number of users by exactly 1. The caller has reserved that.
+    Formal guarantee: costs `centred_cost` of that many, if a user moves each count by 0 or by 1 and
+    the number of users by exactly 1. The caller has reserved that.
     """
     doubled = [2 * int(count) - users for count in counts]
     return np.array(entropy.discrete_gaussian(doubled, 2 * sigma), dtype=np.int64)
 
 
 class UserCount:
-    """What is known of the number of users: noisy answers, combined. All of it is paid for.
+    """What is known about the number of users: noisy answers, combined. All of it is paid for.
 
     Attributes:
         estimate: the number of users.
-        precision: 1 over the variance of that.
+        precision: 1 over its variance.
     """
 
     def __init__(self, users: int, entropy: Entropy, privacy_filter: PrivacyFilter) -> None:
@@ -48,7 +48,7 @@ class UserCount:
         self.precision = 0.0
 
     def measure(self, sigma: float) -> None:
-        """Ask once more, with noise of σ; what is known already counts on.
+        """Ask once more, with noise of σ, and combine the answer with what is known already.
 
         Formal guarantee: costs 1/(2σ²), reserved here.
         """

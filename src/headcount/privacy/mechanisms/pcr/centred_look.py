@@ -1,4 +1,4 @@
-"""A first look where the number of users is known: what look.py buys, centred, and N."""
+"""A first look where the number of users is known: N, and what look.py buys, centred."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.randomness import Entropy
 
-#: What part of ρ the number of users costs, and what part the counts at ranks.
+#: The shares of ρ that the number of users and the counts at ranks cost.
 USERS = Fraction(1, 100)
 SHARE = Fraction(1, 200)
 
@@ -31,7 +31,7 @@ class CentredLook:
     """What the look bought, and what follows from it.
 
     Attributes:
-        users: the number of users, of which more can be bought.
+        users: the number of users, which can be measured again.
         seen: noisy counts at ranks, none if there are no ranks to look at.
         sigma: the standard error of each.
         k_bar: k̄, how many candidates to consider.
@@ -47,7 +47,7 @@ class CentredLook:
     def curve(self) -> RankCurve:
         """Return how counts fall with their rank.
 
-        Far ranks may have counts below the noise; a line through the noise would lead anywhere.
+        Counts at far ranks may be below the noise; a line through the noise would lead anywhere.
         """
         return _curve(self.seen, self.sigma)
 
@@ -67,11 +67,11 @@ def centred_look(
     (look.md), so that twice it minus N moves by exactly 1, and R of them cost R/(8σ²) together.
 
     Args:
-        top: the counts in falling order, at least as many as the largest rank if there are.
+        top: the counts in falling order, at least down to the largest rank if there are that many.
         floor: the count that stands for whatever is beyond the end of the list.
         users: N, the number of users who have an item.
         settings: which ranks.
-        budget: of the whole release, of which `USERS` and `SHARE` are used.
+        budget: that of the whole release, of which `USERS` and `SHARE` are used.
         privacy_filter: is asked first.
         entropy: where noise comes from.
     """

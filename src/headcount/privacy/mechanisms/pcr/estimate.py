@@ -1,9 +1,9 @@
-"""Counts estimated from everything that a run released: post-processing, free of cost.
+"""Counts estimated from everything that a run released: post-processing, at no privacy cost.
 
-An item that came out at a level with threshold T has about T + c users, c being the same for all
-of them, and the race is off by a few per cent of T. So the noisy counts of many items tell
-where counts lie relative to their thresholds and how far they spread, and each
-noisy count is drawn towards that (empirical Bayes).
+An item that came out at a level with threshold T has about T + c users, with the same c for all of
+them, and the race is off by a few per cent of T. So the noisy counts of many items show where
+counts lie relative to their thresholds and how far they spread, and each noisy count is shrunk
+towards that (empirical Bayes).
 """
 
 import math
@@ -16,13 +16,13 @@ from headcount.privacy.mechanisms.pcr.settings import Settings
 
 Floats = NDArray[np.float64]
 
-#: How many items on either side, in the order they came out, say where a count is to be expected.
+#: How many items on either side, in the order they came out, determine where a count is expected.
 NEIGHBOURS = 40
-# Before any item is seen: the spread of a race, the difference of two Gumbel variables over
-# Λ ≈ 28, and how many items that guess counts for.
+# Before any item is seen: the spread of a race, which is the difference of two Gumbel variables
+# over Λ ≈ 28, and how many items this guess counts for.
 SPREAD, SPREAD_COUNTS_FOR = math.pi / math.sqrt(3) / 28, 10.0
 # Counts lie around what is expected with longer tails than a Gaussian, and what is expected is
-# itself estimated: measured coverage asks for this much more (estimate.md).
+# itself estimated: measured coverage requires errors this much wider (estimate.md).
 WIDER = 1.6
 
 
@@ -39,7 +39,7 @@ def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats,
     ratios, variances = noisy / thresholds, (sigmas / thresholds) ** 2
     spread = np.full(noisy.size, SPREAD**2)
     expected = ratios
-    # The weights depend on the spread and the spread on the weighted means; this settles at once.
+    # The weights depend on the spread and the spread on the weighted means; this converges at once.
     for _ in range(3):
         weights = 1 / (variances + spread)
         expected = _around(ratios * weights) / _around(weights)
@@ -49,7 +49,7 @@ def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats,
         spread = np.maximum(spread, (SPREAD / 3) ** 2)
     drawn = variances / (variances + spread)
     error = drawn * spread + drawn**2 / _around(weights)
-    # What is wider than the noise of the count itself says nothing more than that.
+    # An error wider than the noise of the count itself says nothing more than that noise.
     return (
         (ratios + drawn * (expected - ratios)) * thresholds,
         np.minimum(WIDER * np.sqrt(error) * thresholds, sigmas),
@@ -59,7 +59,7 @@ def smoothed(thresholds: Floats, noisy: Floats, sigmas: Floats) -> tuple[Floats,
 def estimated(released: ReleasedCounts, settings: Settings) -> tuple[Floats, Floats]:
     """Return the counts of a run of Private Count Release, and their standard errors.
 
-    With the paper's noise each count stands for itself.
+    With the paper's noise each noisy count is its own estimate.
     """
     noisy = released.counts.astype(np.float64)
     if settings.noise == 1:

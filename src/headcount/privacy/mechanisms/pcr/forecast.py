@@ -1,14 +1,14 @@
-"""How many items a vetted release gives where counts fall in a known way: free of cost."""
+"""How many items a vetted release gives if counts fall in a known way, at no privacy cost."""
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.pcr.look import STEP, RankCurve
 from headcount.privacy.mechanisms.pcr.rounds import ROUNDS, plan_round
 
-# Measured on the runs of vetting.md: nominations and tests for one item that is found, and the
-# share of ρ for everything that belongs to no item.
+# Measured on the runs of vetting.md: nominations and tests per item that is found, and the share of
+# ρ for everything that belongs to no item.
 _NOMINATIONS, _TESTS, _OVERHEAD = 1.35, 1.7, 0.05
-# The standard error that a count ends up with, as a part of the target error, and the least share
-# of its precision that the measurement has.
+# The standard error that a count ends up with, as a share of the target error, and the least share
+# of its precision that comes from the measurement.
 _AIM, _LEAST = 0.63, 0.3
 #: Nominations of a round: a few, and a share of what was found.
 FEW, MORE = 8, 0.1

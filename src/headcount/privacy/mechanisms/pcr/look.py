@@ -1,4 +1,4 @@
-"""A first look at the histogram, paid for: how many candidates to consider.
+"""A first look at the histogram, which is paid for: how many candidates to consider.
 
 A larger k̄ lowers the cut-off c, which adds to every threshold, and raises ln(k̄/δ*), which
 multiplies it. Which of the two matters more depends on the data, so a little of the budget buys
@@ -20,7 +20,7 @@ from headcount.privacy.mechanisms.pcr.schedule import delta_star
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET, Settings
 from headcount.privacy.randomness import Entropy
 
-#: What part of ρ the look may cost.
+#: The share of ρ that the look may cost.
 SHARE = Fraction(1, 100)
 
 
@@ -37,16 +37,16 @@ def counts_at_ranks(
     privacy_filter: PrivacyFilter,
     entropy: Entropy,
 ) -> dict[int, int]:
-    """Return noisy counts at the settings' ranks; none are asked for, none are paid for.
+    """Return noisy counts at the settings' ranks; with no ranks, nothing is paid.
 
     Formal guarantee: the count at a fixed rank moves by at most 1 with a user, so all of them
     together cost their number divided by 2σ² (look.md).
 
     Args:
-        top: the counts in falling order, at least as many as the largest rank if there are.
+        top: the counts in falling order, at least down to the largest rank if there are that many.
         floor: the count that stands for whatever is beyond the end of the list.
         settings: which ranks.
-        budget: of the whole release, of which `SHARE` is used.
+        budget: that of the whole release, of which `SHARE` is used.
         privacy_filter: is asked first.
         entropy: where noise comes from.
     """
@@ -77,22 +77,22 @@ class RankCurve:
         x = math.log(rank)
         for (left, high), (right, low) in pairwise(self._logs):
             if x <= right:
-                # Towards the very top it goes on rising at the slope of the first stretch.
+                # Towards the very top it keeps rising at the slope of the first stretch.
                 return math.exp(high + (x - left) / (right - left) * (low - high))
         return math.exp(self._logs[-1][1])
 
 
 #: Ranks below this only show how the histogram falls.
 SMALLEST_K_BAR = 10_000
-#: The steps in which ranks are gone through.
+#: The factor by which ranks are stepped through.
 STEP = 1.05
 
 
 def choose_k_bar(seen: dict[int, int], settings: Settings, budget: Budget) -> tuple[int, int]:
-    """Return k̄, of the ranks looked at, and the number of items that it promises.
+    """Return k̄, one of the ranks looked at, and the number of items that it promises.
 
-    Post-processing: for each k̄ an item of H users costs (Λ·H/(H−c))²/8 for the pick and the
-    rest for its noisy count, and the budget ends somewhere.
+    Post-processing: for each k̄, an item with H users costs (Λ·H/(H−c))²/8 for the pick and the
+    rest for its noisy count, and the budget runs out somewhere.
     """
     if not seen:
         return settings.k_bar, 0

@@ -11,21 +11,22 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: What share of the counts is to be within the target error: a little above the 90 % that are asked
-#: for, since the last items are known least.
+#: The share of counts that should be within the target error: a little above the 90 % that are
+#: asked for, since the last items are known least.
 WITHIN = 0.925
-# Items with more users come closer, by this power of how many more; no item gets less than a share
-# of its precision from the measurement. Both measured (vetting.md, "What was measured").
+# Items with more users are measured more closely, by this power of how many more; no item gets less
+# than a share of its precision from the measurement. Both measured (vetting.md, "What was
+# measured").
 _CLOSER, _LEAST = 0.25, 0.3
 
 
 @dataclass(frozen=True)
 class Precisions:
-    """What precision is bought, as 1 over the variance of a count; each costs an eighth of it.
+    """The precision that is bought, as 1 over the variance of a count; each costs an eighth of it.
 
     Attributes:
-        items: of each item.
-        users: of half the number of users, which all of them share.
+        items: that of each item's count.
+        users: that of half the number of users, which all items share.
     """
 
     items: Floats
@@ -38,11 +39,11 @@ class Precisions:
 
 
 def precisions_for(counts: Floats, known: Floats, users_known: float, r: float) -> Precisions:
-    """Return what brings `WITHIN` of the items within the target error r.
+    """Return the precisions that bring `WITHIN` of the items within the target error r.
 
     Args:
-        counts: what is believed of the counts.
-        known: the precision of each that is there already.
+        counts: what is believed about the counts.
+        known: the precision that each has already.
         users_known: that of half the number of users.
         r: the target relative error.
     """
@@ -58,10 +59,10 @@ def precisions_for(counts: Floats, known: Floats, users_known: float, r: float) 
 def _for_aim(
     counts: Floats, known: Floats, users_known: float, aim: float
 ) -> tuple[Precisions, Floats]:
-    """Return what gives the rarest item a relative error of the aim, and all relative errors.
+    """Return what gives the rarest item the relative error ``aim``, and all relative errors.
 
     An error f·h of half the number of users is common to all items; f² = aim²/(1 + √n) costs the
-    least in all, n being the number of items in units of the rarest one's cost.
+    least overall, with n the number of items in units of the rarest one's cost.
     """
     rarest = float(counts.min())
     number = float(((rarest / counts) ** 2).sum())
@@ -83,9 +84,9 @@ def _within(bounds: Floats) -> Floats:
     return shares
 
 
-#: How many items on either side, by their tests, say what a test is worth.
+#: How many items on either side, by their tests, determine what a test is worth.
 NEIGHBOURS = 40
-# Measured coverage asks for this much more than the formula (vetting.md).
+# Measured coverage requires this much more than the formula (vetting.md).
 _WIDER = 1.05
 
 
@@ -94,9 +95,9 @@ def combined(
 ) -> tuple[Floats, Floats]:
     """Return estimates from tests, which chose the items, and from fresh noisy counts.
 
-    Who passes a test has had luck with its noise. What a test is worth is therefore read off the
-    fresh counts of items with similar tests: where these lie relative to the tests, and how far
-    they spread around that (empirical Bayes, as in estimate.md).
+    An item that passes a test has been lucky with its noise. What a test is worth is therefore read
+    off the fresh counts of items with similar tests: where these lie relative to the tests, and how
+    far they spread around that (empirical Bayes, as in estimate.md).
     """
     order = np.argsort(-tests, kind="stable")
     scale = np.maximum(tests[order], 1.0)
@@ -106,7 +107,7 @@ def combined(
     for _ in range(3):
         weights = 1 / (variances + spread)
         expected = around(ratios * weights) / around(weights)
-        # What an item says of the spread is worth the less the noisier it is.
+        # The noisier an item, the less what it says about the spread is worth.
         worth = (prior / (prior + variances)) ** 2
         excess = around(((ratios - expected) ** 2 - variances) * worth)
         seen = np.maximum(around(worth) - worth, 0.0)

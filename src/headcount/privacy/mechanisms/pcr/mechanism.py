@@ -1,4 +1,4 @@
-"""Private Count Release as a mechanism: ours, and with the settings and charges of the paper."""
+"""Private Count Release as a mechanism: our version, and with the paper's settings and charges."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,12 +67,12 @@ class PCR(Mechanism):
 
     @classmethod
     def for_histogram(cls, options: Options, budget: Budget) -> "PCR":
-        """Return what releases from a histogram: the same."""
+        """Return the mechanism for a histogram: the same one."""
         return cls.of(options, budget)
 
     @property
     def r(self) -> float:
-        """The relative error that is aimed at."""
+        """The target relative error."""
         return self.settings.r
 
     def to_dict(self) -> dict[str, object]:
@@ -163,7 +163,7 @@ class PaperPCR(PCR):
 
 @dataclass(frozen=True)
 class NoiseReducingPCR(PaperPCR):
-    """The paper's algorithm with the measurement that it names for later: in steps."""
+    """The paper's algorithm with the measurement that it names as future work: in steps."""
 
     name: ClassVar[str] = "pcr-noise-reduction"
     summary: ClassVar[str] = "pcr-paper, but counts are measured in steps until precise enough"

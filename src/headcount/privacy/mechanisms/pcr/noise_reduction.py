@@ -20,9 +20,10 @@ from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET
 from headcount.privacy.randomness import Entropy
 
-#: The precision after each step, as a share of that of one measurement with the level's σ: cube
-#: roots of two apart, from a 64th. On three sets coarser steps gave up to 5 % fewer items, and up
-#: to 4 points more of them within the target; a later start changed neither.
+#: The precision after each step, as a share of that of one measurement with the level's σ: from a
+#: 64th up, in steps of the cube root of two. On three sets coarser steps gave up to 5 % fewer
+#: items, and up to 4 percentage points more of them within the target; a later start changed
+#: neither.
 SHARES = tuple(2.0 ** (step / 3) for step in range(-18, 1))
 
 
@@ -32,7 +33,7 @@ class Measured:
 
     Attributes:
         counts: the combined measurements of each.
-        sigmas: σ of what they combine to.
+        sigmas: σ of the combined measurements.
         cost: what all of them cost.
     """
 
@@ -48,7 +49,7 @@ def step_sigmas(sigma: float) -> list[float]:
 
 
 class _InSteps(Level):
-    """A level that sets enough aside to measure every item to the last step."""
+    """A level that sets aside enough to measure every item to the last step."""
 
     @cached_property
     def measure(self) -> Fraction:

@@ -1,7 +1,7 @@
 """Candidates nominated in secret: the exponential mechanism without ⊥, several picks at once.
 
 Every candidate gets a clock of rate exp(ε·count) (`clocks`), and the first m to ring are nominated.
-That is the set of m picks, one after the other, each with P(i) ∝ exp(ε·count) among those left
+That set has the law of m picks, one after the other, each with P(i) ∝ exp(ε·count) among those left
 (race.md, Plackett–Luce).
 """
 
@@ -29,8 +29,8 @@ def nominate(gaps: Integers, epsilon: float, number: int, entropy: Entropy) -> I
     """Return the places of the first candidates to ring, in an order drawn by lot.
 
     Formal guarantee: the set has exactly the law of ``number`` picks, one after the other, with
-    P(i) ∝ exp(ε·gap) among those left, so that it costs ``number`` times ε²/8 where gaps move by 0
-    or by 1 together with a user. The order depends on nothing at all.
+    P(i) ∝ exp(ε·gap) among those left, so that it costs ``number`` times ε²/8 if a user moves gaps
+    by 0 or by 1, all in the same direction. The order depends on nothing at all.
 
     Edge cases: if there are no more candidates than are asked for, all are nominated.
 
@@ -57,7 +57,7 @@ def by_lot(places: Integers, entropy: Entropy) -> Integers:
 
 
 class _Clocks:
-    """One clock for each candidate, read in floating point, or exactly if that is too little."""
+    """One clock for each candidate, read in floating point, or exactly where that is not enough."""
 
     def __init__(self, gaps: Integers, epsilon: float, entropy: Entropy) -> None:
         self._gaps = gaps
@@ -71,12 +71,12 @@ class _Clocks:
         self._errors: Floats = error + RELATIVE_ERROR * np.abs(gains)
 
     def first(self, number: int) -> Integers:
-        """Return who rings first, that many of them, in no order that means anything."""
-        # One of 2^23 words says so little that its key may be anything.
+        """Return the first ``number`` candidates to ring, in no meaningful order."""
+        # One in 2^23 words says so little that its key may be anything.
         coarse = np.isinf(self._errors)
         low = np.where(coarse, -math.inf, self._keys - np.where(coarse, 0.0, self._errors))
         high = np.where(coarse, math.inf, self._keys + np.where(coarse, 0.0, self._errors))
-        # Of those whose key may be below the (number + 1)-th lowest there are at most `number`.
+        # At most `number` keys can be below the (number + 1)-th lowest of the lower bounds.
         surely_in = high < np.partition(low, number)[number]
         surely_out = low > np.partition(high, number - 1)[number - 1]
         chosen = np.flatnonzero(surely_in)
@@ -88,7 +88,7 @@ class _Clocks:
         return -1 if rings_before(self._clock(first), self._clock(second)) else 1
 
     def _clock(self, place: int) -> Clock:
-        """Return the candidate's clock, the same one each time: bits once drawn stay."""
+        """Return the candidate's clock, the same one each time: drawn bits are kept."""
         if place not in self._exact:
             uniform = LazyUniform(int(self._words[place]), self._entropy)
             gap = int(self._gaps[place])

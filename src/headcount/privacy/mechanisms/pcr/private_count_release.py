@@ -58,11 +58,11 @@ def private_count_release(
 ) -> ReleasedCounts:
     """Release as many candidates as the budget allows, each with a noisy count.
 
-    Formal guarantee: the result, all of it, is ``budget.delta_selection``-approximate
-    ``budget.rho``-CDP with respect to adding or removing one user (pcr.md).
+    Formal guarantee: the whole result is ``budget.delta_selection``-approximate ``budget.rho``-CDP
+    with respect to adding or removing one user (pcr.md).
 
-    Edge cases: whether candidates are left is never asked. With none, ⊥ wins every level,
-    each is charged, and the run ends where the filter or the number of levels ends it.
+    Edge cases: the run never asks whether candidates are left. With none, ⊥ wins every level, each
+    is charged, and the run ends when the filter or the number of levels ends it.
 
     Args:
         top: the k̄+1 highest counts of a histogram of distinct users, in falling order; all of
@@ -73,7 +73,7 @@ def private_count_release(
         entropy: where noise comes from.
         progress: called with what is being done, which may be shown.
         privacy_filter: if part of the budget has been spent already; the rest is used.
-        k_bar: if it has been chosen already, from what was released; at most the settings' k̄.
+        k_bar: k̄, if it has been chosen already, from what was released; at most the settings' k̄.
     """
     if privacy_filter is None:
         privacy_filter = PrivacyFilter(budget.for_filter)
@@ -89,7 +89,7 @@ def private_count_release(
     sigmas: list[float] = []
     thresholds: list[float] = []
     levels_run = 0
-    progress("choosing and measuring items")  # once: how many levels there are is an outcome
+    progress("choosing and measuring items")  # once: the number of levels is an outcome
     stages = levels(settings, budget, k_bar)
     for plain, order in races(stages, candidates, alive, entropy):
         level = plain.with_noise(settings.factor(len(positions)))

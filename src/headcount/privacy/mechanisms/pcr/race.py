@@ -4,11 +4,11 @@ Every candidate and ⊥ gets a clock (`clocks`); whoever rings before ⊥ is pic
 of ringing. That list has exactly the law of the paper's calls repeated until ⊥ (Plackett–
 Luce), and `race.md`, next to this file, proves that and what it costs.
 
-A run has some 100 levels and up to millions of candidates, of which a level picks a few
-dozen. So the clocks of several levels are drawn at once, fresh ones for each. And candidates
-whose chance is below 1 in 1000 are not timed one by one: they are put into bands of similar weight,
-the clocks of a band ring in the order statistics of equal exponentials, and only those that
-could come before ⊥ are looked at. The law is the same.
+A run has about 100 levels and up to millions of candidates, of which a level picks a few dozen. So
+the clocks of several levels are drawn at once, fresh ones for each. And candidates whose chance is
+below 1 in 1000 are not timed one by one: they are put into bands of similar weight, the clocks of a
+band ring like the order statistics of equal exponentials, and only those that could come before ⊥
+are looked at. The law is the same.
 """
 
 import functools
@@ -41,19 +41,19 @@ Integers = NDArray[np.int64]
 _NEAR = -7.0
 # Band tops are compared with this much room, far more than floating point can be off by.
 _ROOM = 2.0**-10
-# Clocks are drawn at once for levels up to this many times the ε of the first. A run of 77 levels
-# then takes 8 draws of 45,000 words in all; at 1.5 it takes 13 of 24,000, at 4 it takes 4 of
+# Levels whose ε is up to this many times that of the first share one draw of clocks. A run of 77
+# levels then takes 8 draws of 45,000 words in all; at 1.5 it takes 13 of 24,000, at 4 it takes 4 of
 # 55,000.
 _AT_ONCE = 2.1
-# And for no more candidates than this, of up to 320 bytes each, unless a single level has more.
+# A draw has no more candidates than this, of up to 320 bytes each, unless a single level has more.
 _MOST_AT_ONCE = 2**20
 
-_BOTTOM = -1  # ⊥ where a candidate's position is asked for
+_BOTTOM = -1  # stands for ⊥ in place of a candidate's position
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a level gave: the candidates picked, in order, and whether ⊥ was read after them."""
+    """A level's outcome: the candidates picked, in order, and whether ⊥ was read after them."""
 
     picked: list[int]
     reached_bottom: bool
@@ -62,10 +62,10 @@ class Outcome:
 def races(
     levels: Iterable[Level], candidates: Candidates, alive: NDArray[np.bool_], entropy: Entropy
 ) -> Iterator[tuple[Level, Integers]]:
-    """Yield each level with the candidates that ring before ⊥ in its race, in their order.
+    """Yield each level with the candidates that ring before ⊥ in its race, in order of ringing.
 
-    An order is to be read by `entries` and by nothing else: it may go beyond what is paid for, and
-    have candidates that an earlier level picked.
+    Nothing but `entries` may read an order: it may go beyond what is paid for, and contain
+    candidates that an earlier level picked.
 
     Args:
         levels: ε and Λ of each.
@@ -104,9 +104,9 @@ def _that_fit(levels: Sequence[Level], candidates: Candidates) -> int:
 def entries(order: Integers, alive: NDArray[np.bool_], at_most: int) -> Outcome:
     """Read at most ``at_most`` entries of an order of ringing.
 
-    Formal guarantee: the outcome has the law of ``at_most`` calls of Unknown Domain Gumbel
-    with k = 1, each on what the calls before it left, that stop at the first ⊥. Each entry
-    read, ⊥ included, costs ``level.pick``. An order is read once.
+    Formal guarantee: the outcome has the law of ``at_most`` calls of Unknown Domain Gumbel with
+    k = 1, each on what the calls before it left, stopping at the first ⊥. Each entry read, ⊥
+    included, costs ``level.pick``. An order is read once.
 
     Edge cases: if all ``at_most`` entries are items, nothing depends on the entry after them
     and ``reached_bottom`` is false. With no candidate alive, ⊥ is read.
@@ -121,7 +121,7 @@ def entries(order: Integers, alive: NDArray[np.bool_], at_most: int) -> Outcome:
 
 
 class _Runner(NamedTuple):
-    """One that may come before ⊥: the float reading of its key, its error, and who it is."""
+    """A runner that may come before ⊥: the float reading of its key, its error, and who it is."""
 
     key: float
     error: float
@@ -129,7 +129,7 @@ class _Runner(NamedTuple):
 
 
 class _Races:
-    """The clocks of some levels, all drawn at once, each level its own."""
+    """The clocks of some levels, all drawn at once, separate ones for each level."""
 
     def __init__(
         self,
@@ -145,23 +145,23 @@ class _Races:
         self._epsilon = np.array([level.epsilon for level in levels])
         self._log_ratio = np.array([level.log_ratio for level in levels])
 
-        # Band b holds x from _NEAR − b − 1 up to _NEAR − b, the last everything below. As the
-        # counts fall, in each level (a row) near is positions [0, ends[0]) and band b is
-        # [ends[b], ends[b + 1]).
+        # Band b holds x from _NEAR − b − 1 up to _NEAR − b, and the last band everything below. As
+        # counts fall, in each level (a row) the near candidates are positions [0, ends[0]) and band
+        # b is [ends[b], ends[b + 1]).
         bands = 3 + math.ceil(math.log(max(alive.size, 1)))
         self._tops = _NEAR - np.arange(bands, dtype=np.float64)
         lowest = (self._tops + self._log_ratio[:, None]) / self._epsilon[:, None]
         self._ends = np.full((len(levels), bands + 1), alive.size)
         self._ends[:, :-1] = candidates.number_at_least(lowest + (1 + candidates.cutoff))
         sizes = self._ends[:, 1:] - self._ends[:, :-1]
-        self._bands = np.nonzero(sizes)  # of which level and which: those that are not empty
+        self._bands = np.nonzero(sizes)  # the level and the band of each that is not empty
         self._sizes = sizes[self._bands]
-        # Those near in any level; each level's own are a prefix, `_near` long.
+        # Candidates near in any level; each level's own are a prefix of length `_near`.
         self._runners = np.flatnonzero(alive[: self._ends[:, 0].max()])
         self._near = np.searchsorted(self._runners, self._ends[:, 0])
 
-        # The first 64 bits for each level's ⊥, for its near candidates, and for the first of each
-        # of its bands.
+        # The first 64 bits for each level's ⊥, for its near candidates, and for the first clock of
+        # each of its bands.
         self._starts = len(levels) + np.cumsum(self._near) - self._near
         self._far = len(levels) + int(self._near.sum())
         self._words = entropy.words(self._far + self._sizes.size)
@@ -169,7 +169,7 @@ class _Races:
         # Of each level's ⊥.
         self._key, self._margin = self._log_e[: len(levels)], self._error[: len(levels)]
         for number in np.flatnonzero(np.isinf(self._margin)).tolist():
-            # One of 2^23 words says too little, and every comparison below is with this one.
+            # One in 2^23 words says too little, and every comparison below is with this one.
             reading = self._exact(number, _BOTTOM).reading()
             self._key[number], self._margin[number] = reading
         self._behind = self._key + self._margin
@@ -186,7 +186,7 @@ class _Races:
         order = np.lexsort((key, number))
         number, key, error, who = number[order], key[order], error[order], who[order]
         ends = np.searchsorted(number, np.arange(len(self._levels) + 1))
-        # Each surely before the next, and the last of a level before its ⊥.
+        # Whether each is surely before the next, and the last of a level before its ⊥.
         follower = np.empty(key.size)
         follower[:-1] = key[1:] - error[1:]
         some = np.flatnonzero(ends[1:] > ends[:-1])
@@ -215,7 +215,7 @@ class _Races:
     def _near_runners(self) -> tuple[Integers, Floats, Floats, Integers]:
         """Time the candidates with a fair chance one by one; return the possible winners.
 
-        Of each its level, the float reading of its key, its error, and its position.
+        Each has its level, the float reading of its key, its error, and its position.
         """
         words = slice(len(self._levels), self._far)
         number = np.repeat(np.arange(len(self._levels)), self._near)
@@ -230,10 +230,9 @@ class _Races:
         return number[possible], key[possible], error[possible], self._runners[place[possible]]
 
     def _far_runners(self) -> list[tuple[int, _Runner]]:
-        """Return those of the other candidates that may come before ⊥, with their level.
+        """Return the other candidates that may come before ⊥, with their levels.
 
-        A clock of an item that was released before may ring like any other: `entries` passes
-        over it.
+        The clock of an item that was released before may ring like any other: `entries` skips it.
         """
         number, band = self._bands
         first = self._log_e[self._far :] - np.log(self._sizes)
@@ -252,10 +251,10 @@ class _Races:
     def _band_runners(self, number: int, band: int, word: int, horizon: float) -> list[_Runner]:
         """Let the equal clocks of a band ring, one after another, until none can win.
 
-        In units of its top's weight the clocks of a band are exponentials of mean 1, of which
-        the k-th of n comes 1/(n−k+1) of a fresh exponential after the one before (Rényi), and
-        is anyone's of those left. A clock of lower weight only rings later than that, so past
-        the horizon nobody in the band comes before ⊥.
+        In units of its top's weight the clocks of a band are exponentials of mean 1. The k-th of n
+        rings 1/(n−k+1) of a fresh exponential after the one before (Rényi), and is equally likely
+        to be that of any candidate left. A clock of lower weight only rings later than that, so
+        past the horizon no candidate of the band comes before ⊥.
         """
         level = self._levels[number]
         start, end = self._ends[number, band : band + 2].tolist()
@@ -287,7 +286,7 @@ class _Races:
         )
 
     def _exact(self, number: int, candidate: int) -> Clock:
-        """Return a candidate's clock in a level, the same one each time: bits once drawn stay."""
+        """Return a candidate's clock in a level, the same one each time: drawn bits are kept."""
         if (number, candidate) not in self._clocks:
             place = number  # of ⊥
             if candidate != _BOTTOM:

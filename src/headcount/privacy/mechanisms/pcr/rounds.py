@@ -1,4 +1,4 @@
-"""What the rounds of a vetted release look like: chosen from what was paid for, free of cost.
+"""What the rounds of a vetted release look like: chosen, for free, from what was paid for.
 
 Sizes are counts above the cut-off c. A round is made for items of a given size: nearly all of them
 are nominated, and most of these pass their test.
@@ -15,12 +15,12 @@ from headcount.privacy.mechanisms.pcr.vetting import Round
 ROUNDS = 96
 #: An item of the size that a round is made for is nominated with this probability.
 NOMINATED = 0.99
-# The m-th of k̄ equal clocks rings at about m/k̄; one with e^a times as much of k̄/m has rung by then
-# with probability 1 − exp(−e^a).
+# The m-th of k̄ equal clocks rings at about m/k̄; a clock with e^a times the rate k̄/m has rung by
+# then with probability 1 − exp(−e^a).
 _ABOVE = math.log(-math.log(1 - NOMINATED))
-#: Where the bound of a test lies, as a part of the size (measured: vetting.md).
+#: Where the bound of a test lies, as a share of the size (measured: vetting.md).
 BOUND_AT = 0.85
-# The bound is 4 and half a unit of rounding above its quantile, in twice the counts.
+# In doubled counts, the bound is 4 and half a unit of rounding above its quantile.
 _OFFSET = 2.25
 # Less noise than this buys nothing.
 _LEAST_SIGMA = 0.5
@@ -29,7 +29,7 @@ _LEAST_SIGMA = 0.5
 def plan_round(
     size: float, nominations: int, retests: int, k_bar: int, delta: Fraction
 ) -> Round | None:
-    """Return the round for items of a size above the cut-off; None if that is too small."""
+    """Return the round for items of a size above the cut-off; None if the size is too small."""
     tests = nominations + retests
     room = BOUND_AT * size - _OFFSET
     if not tests or room <= 0:
@@ -58,5 +58,5 @@ def cutoff_share(tests: int) -> float:
 
 
 def nomination_epsilon(size: float, nominations: int, k_bar: int) -> float:
-    """Return ε at which items of a size above the cut-off are nominated as often as they should."""
+    """Return ε at which items of a size above the cut-off are nominated as often as intended."""
     return (math.log(k_bar / nominations) + _ABOVE) / max(size, 1.0)

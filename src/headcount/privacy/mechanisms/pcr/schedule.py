@@ -63,7 +63,7 @@ class Level:
         return 2 * self.pick if self.charging is Charging.PAPER else self.each
 
     def delta(self, picks: int) -> Fraction:
-        """δ of the level: δ* by being run at all, or, as the paper charges, for every pick."""
+        """δ of the level: δ* for being run at all or, as the paper charges, for every pick."""
         return self.delta_star * picks if self.charging is Charging.PAPER else self.delta_star
 
     def most_picks(self, left: Cost) -> int:
@@ -91,7 +91,7 @@ def pick_cost(epsilon: float) -> Fraction:
 
 
 def number_of_levels(settings: Settings, budget: Budget) -> int:
-    """L, the most levels that are run: a public formula, free of σ and of the data.
+    """L, the most levels that are run: a public formula, independent of σ and of the data.
 
     After the last of them a single pick would cost more than the whole of ρ.
     """
@@ -108,7 +108,7 @@ def delta_star(settings: Settings, budget: Budget) -> Fraction:
 
 
 def levels(settings: Settings, budget: Budget, k_bar: int | None = None) -> Iterator[Level]:
-    """Yield the L levels in their order; the filter may end a run before them."""
+    """Yield the L levels in order; the filter may end a run before the last."""
     star = delta_star(settings, budget)
     if star > budget.delta_selection:
         raise BudgetError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from headcount.errors import SettingsError
 
-#: σ(ε) of the paper leaves room for this many standard deviations within the target error.
+#: The paper's σ(ε) leaves room for this many standard deviations within the target error.
 SIGMAS_WITHIN_TARGET = 1.5
 
 #: Below this, costs would leave the range of floating point.
@@ -26,21 +26,21 @@ class Charging(StrEnum):
 
 @dataclass(frozen=True)
 class Settings:
-    """One frozen value that fixes the mechanism; nothing in it looks at the data.
+    """One frozen value that fixes the mechanism; nothing in it depends on the data.
 
     Attributes:
         epsilon_star: ε*, the selection parameter of the first level.
         delta_star: δ*, the part of δ that one level (or, as the paper charges, one pick)
             may use; None divides the selection's δ evenly over all levels.
         k_bar: k̄, how many items with the highest counts are candidates, at most.
-        ranks: whose counts are bought first, to choose k̄ among them; none keeps it as it is.
+        ranks: whose counts are bought first, to choose k̄ among them; with none, k̄ stays as it is.
         r: the target relative error of a released count.
         growth: the factor from one level's ε to the next.
         noise: how many times the paper's σ(ε) the noise of a count is, once enough items have
             been released to estimate each from all of them.
         charging: what is charged for.
-        in_steps: whether a count is measured in steps, until σ is small enough beside it, instead
-            of once with the level's σ.
+        in_steps: whether a count is measured in steps, until σ is small enough compared with it,
+            instead of once with the level's σ.
     """
 
     epsilon_star: float = 0.0005
@@ -91,12 +91,12 @@ class Settings:
     def factor(self, released: int) -> float:
         """How many times the paper's σ(ε) to use after that many items were released.
 
-        The first items have nobody to be estimated from but themselves.
+        The first items have only themselves to be estimated from.
         """
         return min(self.noise, max(1.0, math.sqrt(released) / 4))
 
     def changed(self, **changes: float | None) -> "Settings":
-        """Return the settings with those parameters changed that are not None."""
+        """Return the settings, changed in the parameters that are not None."""
         given: dict[str, Any] = {
             name: value for name, value in changes.items() if value is not None
         }
@@ -107,8 +107,8 @@ class Settings:
     def to_dict(self) -> dict[str, object]:
         """Return the settings as plain values.
 
-        A ledger finds questions again by them, so what was added later is left out where it makes
-        no difference.
+        A ledger recognises questions by them, so what was added later is left out where it makes no
+        difference.
         """
         plain = {**asdict(self), "ranks": list(self.ranks), "charging": str(self.charging)}
         if not self.in_steps:
@@ -116,7 +116,7 @@ class Settings:
         return plain
 
 
-#: Each mechanism that is Private Count Release is a preset of the settings.
+#: Each variant of Private Count Release is a preset of the settings.
 PRESETS: dict[str, Settings] = {
     "pcr": Settings(
         k_bar=100_000,
@@ -132,5 +132,5 @@ PRESETS["pcr-noise-reduction"] = replace(PRESETS["pcr-paper"], in_steps=True)
 
 
 def settings_for(method: str, **changes: float | None) -> Settings:
-    """Return a preset with the parameters that were given changed."""
+    """Return a preset, changed in the parameters that were given."""
     return PRESETS[method].changed(**changes)

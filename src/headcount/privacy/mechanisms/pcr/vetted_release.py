@@ -32,25 +32,25 @@ Integers = NDArray[np.int64]
 _ENOUGH, _FALLS = 0.5, 1.25
 # Noise scales are rounded up to powers of this, so that many items share a call of the sampler.
 _SIGMA_STEP = 1.01
-# So little noise is none at all; a budget may be larger than counts can use.
+# So little noise is none at all: a budget may be larger than counts can use.
 _NO_NOISE = 2.0**-5
-# A count that a plan takes an item to have at least.
+# The least count that a plan takes an item to have.
 _LEAST_COUNT = 5.0
 
 
 @dataclass(frozen=True)
 class VettedCounts:
-    """The transcript of a run that may be published.
+    """The part of a run's transcript that may be published.
 
     Attributes:
         positions: which candidates are released, highest estimates first.
         estimates: their counts, estimated from tests and measurements.
-        errors: the standard errors of these.
+        errors: their standard errors.
         noisy: their counts as measured last.
         sigmas: the standard errors of these.
         k_bar: k̄, how many candidates were considered.
         rounds_run: how many rounds were run.
-        spent: all of the budget: what is promised holds for the whole of it only (vetting.md).
+        spent: all of the budget: the promise only holds for the whole of it (vetting.md).
     """
 
     positions: Integers
@@ -76,11 +76,11 @@ def vetted_release(
 ) -> VettedCounts:
     """Release as many candidates as the budget allows, each with a noisy count.
 
-    Formal guarantee: the result, all of it, is ``budget.delta_selection``-approximate
-    ``budget.rho``-CDP with respect to adding or removing one user (vetting.md), **provided** that
-    one more user raises ``users`` by exactly 1.
+    Formal guarantee: the whole result is ``budget.delta_selection``-approximate ``budget.rho``-CDP
+    with respect to adding or removing one user (vetting.md), **provided** that one more user raises
+    ``users`` by exactly 1.
 
-    Edge cases: whether candidates are left that anybody has is never asked: there are always k̄.
+    Edge cases: the run never asks whether anybody has the candidates left: there are always k̄.
 
     Args:
         top: the k̄+1 highest counts of a histogram of distinct users, in falling order; all of
@@ -91,12 +91,12 @@ def vetted_release(
         budget: what may be spent.
         entropy: where noise comes from.
         progress: called with what is being done, which may be shown.
-        privacy_filter: if part of the budget has been spent; with the total of `conditioned_total`.
-        look: if that has been bought already, from the same filter.
+        privacy_filter: if part of the budget has been spent; its total is `conditioned_total`.
+        look: if it has been bought already, from the same filter.
     """
     if privacy_filter is None:
         privacy_filter = PrivacyFilter(conditioned_total(budget))
-    progress("choosing and measuring items")  # once: how many rounds there are is an outcome
+    progress("choosing and measuring items")  # once: the number of rounds is an outcome
     if look is None:
         look = centred_look(top, floor, users, settings, budget, privacy_filter, entropy)
     if look.k_bar > settings.k_bar:
@@ -127,11 +127,11 @@ class _Run:
         self._filter = privacy_filter
         self._delta = budget.delta_selection / ROUNDS
         self._rounds = 0
-        # Of the noisy cut-offs: their precisions, and with these their sum.
+        # The sum of the precisions of the noisy cut-offs, and their sum weighted with these.
         self._cutoff_precision = self._cutoff_weighted = 0.0
 
     def name_items(self) -> None:
-        """Run rounds, for ever smaller items, while what was named can still be measured."""
+        """Run rounds for smaller and smaller items, while what was named can still be measured."""
         count, falling = self._start, True
         while self._rounds < ROUNDS:
             vetting = self._vetting
@@ -178,18 +178,18 @@ class _Run:
         self._cutoff_weighted += difference / sigma**2
 
     def _believed(self) -> Floats:
-        """Return the counts of all nominees, as their tests say."""
+        """Return the counts of all nominees, according to their tests."""
         return (self._vetting.tested + self._users.estimate) / 2
 
     def _plan(self, found: Integers) -> Precisions:
-        """Return what measuring items takes."""
+        """Return the precisions that measuring items takes."""
         known = self._vetting.precision[found]
         counts = np.maximum(self._believed()[found], _LEAST_COUNT)
         return precisions_for(counts, known, 4 * self._users.precision, self._r)
 
     def measured(self, spent: Cost) -> VettedCounts:
-        """Measure as many of the named items as can be, the largest first."""
-        found = np.flatnonzero(self._vetting.named)  # numbers, not places: in the order of lots
+        """Measure as many of the named items as possible, the largest first."""
+        found = np.flatnonzero(self._vetting.named)  # numbers, not places: in the order of the lots
         if found.size:
             found = found[np.argsort(-self._believed()[found], kind="stable")]
         left = float(self._filter.left.rho) * (1 - 1e-6)
@@ -238,7 +238,7 @@ class _Run:
         return (noisy + self._users.estimate) / 2, sigmas
 
 
-# Fewer than about nine users pass no test, whatever the noise (`plan_round`).
+# Items with fewer than about nine users pass no test, whatever the noise (`plan_round`).
 _LEAST_START = 10.0
 
 
@@ -251,7 +251,7 @@ def _start(look: CentredLook) -> float:
 
 
 def _largest(end: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to an end that fits, if all smaller ones do."""
+    """Return the largest number up to ``end`` that fits, if all smaller ones do."""
     low, high = 0, end + 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -24,7 +24,7 @@ from headcount.privacy.randomness import Entropy
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# A candidate that only one side has is at most 1 above its side's cut-off: 2 in twice the counts.
+# A candidate that only one side has is at most 1 above its side's cut-off: 2 in doubled counts.
 _STRANGER = 2
 
 
@@ -60,17 +60,17 @@ class Round:
 
     @cached_property
     def bound(self) -> int:
-        """What a test and the cut-off must exceed together, in twice the counts.
+        """What a test minus the cut-off must exceed, in doubled counts.
 
-        Formal guarantee: all candidates that only one neighbour has, tested in this round, together
-        exceed it with probability at most δ (vetting.md).
+        Formal guarantee: the probability that any candidate that only one neighbour has exceeds it
+        in this round is at most δ (vetting.md).
         """
         noise = (2 * self.sigma, 2 * self.cutoff_sigma)
         return _STRANGER + reach_of_two(*noise, self.delta / self.tests)
 
 
 class Vetting:
-    """A run of rounds, and its secret state. Nothing of it may be published but what is `named`.
+    """A run of rounds, and its secret state. Of it, only what is `named` may be published.
 
     Nominees are known by a number, in an order drawn by lot. **Nothing may depend on a candidate's
     place in the histogram**: that is not a function of what is paid for.
@@ -89,8 +89,8 @@ class Vetting:
         privacy_filter: PrivacyFilter,
     ) -> None:
         self._real = candidates.counts.size
-        # Beyond the end of the histogram there are candidates that nobody has, of the cut-off's
-        # count: both neighbours have k̄.
+        # Beyond the end of the histogram there are candidates that nobody has, with the cut-off's
+        # count, so that both neighbours have k̄.
         self._counts = np.full(k_bar, candidates.cutoff, dtype=np.int64)
         self._counts[: self._real] = candidates.counts
         self._cutoff = candidates.cutoff
@@ -105,28 +105,28 @@ class Vetting:
 
     @property
     def not_nominated(self) -> int:
-        """How many candidates can still be nominated: of k̄, whether anybody has them or not."""
+        """How many of the k̄ candidates, whether anybody has them or not, can still be nominated."""
         return int(self._open.size - self.places.size)
 
     @property
     def precision(self) -> Floats:
-        """1 over the variance of what tests say of each nominee, as a count, given N."""
+        """1 over the variance of what tests say about each nominee, as a count, given N."""
         return self._precision
 
     @property
     def tested(self) -> Floats:
-        """2h − N of each nominee, as its tests say."""
+        """2h − N of each nominee, according to its tests."""
         return self._weighted / self._precision
 
     def run(self, planned: Round, again: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int]:
         """Nominate, test and name; return which new nominees were named, and the noisy N − 2c.
 
         Formal guarantee: the filter is asked for the whole round before any of its noise is drawn.
-        On what the round returns, and on the secret state, later rounds may depend.
+        Later rounds may depend on what the round returns, and on the secret state.
 
         Args:
             planned: the round.
-            again: which of the nominees before it are tested once more; none that is named.
+            again: which of the earlier nominees are tested once more; none that is named.
         """
         nominations = min(planned.nominations, self.not_nominated)
         if nominations + int(again.sum()) > planned.tests or (again & self.named).any():
@@ -144,7 +144,7 @@ class Vetting:
         return self.named[again.size :], -int(cutoff)
 
     def measure(self, nominees: Integers, sigma: float) -> Integers:
-        """Return 2h − N of nominees with noise of 2σ, which also counts among their tests.
+        """Return 2h − N of nominees with noise of 2σ; this also counts among their tests.
 
         Formal guarantee: as for `centred`: the caller has reserved its cost.
         """
