@@ -63,7 +63,7 @@ def ask(
         raise TypeError("question must be a headcount.Question")
     if question.data_version is not None and ledger is None:
         raise SettingsError(
-            "a version of the data is only for a ledger, which knows what was asked before"
+            "a version of the data needs a ledger, which knows what was asked before"
         )
     entropy, today = _entropy(unsafe_seed), utc_now()
     question = question.with_list_read()  # the list is public; the ledger knows its contents

@@ -121,7 +121,7 @@ class Question:
         if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
             object.__setattr__(self, "items_from", self._read_list())
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
-            raise SourceError("table is the name of a table, and sql is text")
+            raise SourceError("table must be the name of a table, and sql must be text")
         _ = self.request
         _ = self.row_limits
         named = [name.casefold() for name in (self.user, *self.items)]

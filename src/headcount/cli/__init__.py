@@ -2,8 +2,8 @@
 
 stdout is data, stderr is talk. Exit codes: 0 done, 1 a fault of headcount's own, 2 something
 that was asked for cannot be done, 3 refused by the budget of a ledger, 4 the engine or the ledger
-failed, 5 a check found that something was changed, and 128 plus its number for a signal: 130
-interrupted (Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
+failed, 5 a check found something that was changed, and 128 plus its number for a signal:
+130 interrupted (Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
 """
 
 import atexit

@@ -320,7 +320,7 @@ class Books:
                 if not self._trusting and not spent.fits(_cost(reservation.facts)):
                     raise LedgerError("a release cost more than was reserved for it")
                 if reservation.dataset != dataset:
-                    raise LedgerError("a release was charged to a dataset that it is not of")
+                    raise LedgerError("a release was charged to a dataset other than its own")
                 del self._open[reservation.number]
                 if (user := facts.get("counted_by")) is not None:
                     self.may_count_by(dataset, user)

@@ -113,5 +113,5 @@ def _read(number: int, body: str) -> Entry:
     except (KeyError, TypeError, ValueError):
         entry = None
     if entry is None or entry.number != number:
-        raise VerificationError(f"entry {number} of the ledger says what this version cannot read")
+        raise VerificationError(f"entry {number} of the ledger is one this version cannot read")
     return entry

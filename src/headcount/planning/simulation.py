@@ -83,7 +83,7 @@ class Planner:
         Their counts are smaller by that factor, and so is all noise, at a ρ that is larger by its
         square. δ, and what it is spent on, stays as it is.
         """
-        budget = copy.copy(self.budget)  # made from ρ, it would spend another part of δ on selection
+        budget = copy.copy(self.budget)  # from ρ, it would spend another part of δ on selection
         rho = min(budget.rho * scale**2, LARGEST_RHO)
         object.__setattr__(budget, "rho", rho)
         return mechanism(self.method).of(self.options, budget)
