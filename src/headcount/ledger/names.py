@@ -18,7 +18,7 @@ _PUBLIC = {"user": r"[^@:/?#=]+", "host": r"[^@:?#=]+", "port": r"[\d,]+", "dbna
 
 
 def public_name(source: object) -> str:
-    """Return a name of a source that may be written down, without anything that may be secret."""
+    """Return a source's name as it may be written down: nothing in it may hold a password."""
     if not isinstance(source, str | os.PathLike):
         return f"a table in memory ({type(source).__name__})"
     name = str(source)
