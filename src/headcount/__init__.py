@@ -75,7 +75,7 @@ __all__ = [
     "release_counts",
 ]
 
-# Each is imported when it is first asked for: a command needs few of them.
+# Each is imported on first use: a command needs few of them.
 _HOMES = {
     "api": ["release", "release_counts"],
     "cautions": ["PrivacyWarning"],
@@ -91,7 +91,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-if not TYPE_CHECKING:  # for a type checker, a module that has this has every name
+if not TYPE_CHECKING:  # to a type checker, a module with a __getattr__ has every name
 
     def __getattr__(name):  # noqa: ANN001, ANN202
         if name == "__version__":

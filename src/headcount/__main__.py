@@ -1,4 +1,4 @@
-"""Lets `python -m headcount` be the command line."""
+"""Runs the command line as `python -m headcount`."""
 
 from headcount.cli import main
 

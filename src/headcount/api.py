@@ -74,80 +74,80 @@ def release(
     ``budget.delta``-approximate ``budget.rho``-CDP for one user's rows, added or removed; with
     another ``protect``, for one user's rows within one period.
 
-    Warns with a `PrivacyWarning`, before anything is read or spent, if the budget promises little,
-    or if this process released the same source before without a ledger that adds them up.
+    Issues a `PrivacyWarning`, before anything is read or spent, if the budget promises little, or
+    if this process has already released the same source and no ledger adds the releases up.
 
     Args:
         source: a path or glob of Parquet, Arrow (Feather), CSV or JSON lines files, ``"-"`` for
-            stdin, a DuckDB or SQLite file, a pandas or Polars data frame, a table, dataset or
-            stream of PyArrow, a DuckDB relation, a Spark data frame, an Ibis table of any backend,
-            or the URL of a server: ``postgres://…``, ``spark://…``.
+            stdin, a DuckDB or SQLite file, a pandas or Polars data frame, a PyArrow table, dataset
+            or stream, a DuckDB relation, a Spark data frame, an Ibis table of any backend, or the
+            URL of a server: ``postgres://…``, ``spark://…``.
         user: the column that identifies the user.
         item: the column, or columns, whose values are counted; without any, ``by`` counts all users
             of each period.
-        budget: what may be spent; or give it as one of the next two.
+        budget: what may be spent; or give one of the next two instead.
         epsilon: ε of the whole release, as in (ε, δ)-DP.
         rho: ρ of the whole release, as in zCDP.
         delta: δ that goes with ``epsilon`` or ``rho``; 1e-6 if not given.
-        per: the column, or columns, of segments: items are released within each, and ``top`` is of
-            each.
+        per: the column, or columns, of segments: items are released within each segment, and
+            ``top`` applies to each.
         table: the table of a database or catalog.
-        sql: a single SELECT on a database, instead of a table; on files, which are a table called
-            ``events`` then.
+        sql: a single SELECT on a database, instead of a table; or on files, which are then a table
+            called ``events``.
         where: a condition on the columns of a row, such as ``"country = 'DE'"``: other rows are
             left out.
         items_from: a public list of items: a ``.csv`` or ``.parquet`` file with the item columns, a
-            table in memory, or values (tuples, for several columns). Exactly these come out, also
-            those that nobody has, and no δ is spent on finding them. With ``by`` it names the first
-            day of each period too, or ``between`` gives them.
-        input_format: what files are, or stdin, where no ending says it: ``"parquet"``,
-            ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"json"`` (lines).
+            table in memory, or values (tuples, for several columns). Exactly these come out,
+            including those that nobody has, and no δ is spent on finding them. With ``by``, it also
+            names the first day of each period, unless ``between`` gives the periods.
+        input_format: the format of stdin, or of files whose ending does not say it:
+            ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"json"`` (lines).
         delimiter: what separates the fields of a line of CSV, such as ``";"``; a comma if not
             given, or a tab in TSV.
         engine: what reads files: ``"duckdb"`` if not given, ``"polars"`` or ``"spark"``.
-        spark_conf: settings for a Spark that is started for this.
-        method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs the
-            histogram only, and ``"rationed"``; ``"pcr-paper"`` has the settings of the paper;
+        spark_conf: settings for a Spark session that is started for this release.
+        method: ``"auto"`` chooses, under the same privacy, between ``"pcr"``, which needs only the
+            histogram, and ``"rationed"``; ``"pcr-paper"`` has the settings of the paper;
             ``"threshold"`` is for those who know ``max_items_per_user``.
         relative_error: r, the error to aim at for each count; 0.1 if not given.
         candidates: k̄, how many of the most frequent items ``"pcr"`` considers; chosen under the
             same privacy if not given.
-        max_items_per_user: for ``"threshold"`` and ``items_from``, how many items of a user count.
-            If somebody has more, counts are too low; the guarantee holds all the same.
-        min_users: leaves items out whose released count is lower. It costs nothing, and saves
+        max_items_per_user: for ``"threshold"`` and ``items_from``, the most items of a user that
+            count. If somebody has more, counts are too low; the guarantee holds either way.
+        min_users: leaves out items whose released count is lower. It costs nothing, and saves
             nothing.
         top: keeps only this many of the highest counts. It costs nothing, and saves nothing.
         by: a period and a column of dates or timestamps, such as ``("week", "when")``: users are
-            counted within each day, week (from Monday), month or year, whose first day is in a
-            column of its name. Rows without a time are left out.
-        timezone: whose days are meant where the times have a time zone, as the IANA database calls
-            it; UTC if not given. Times without a zone are taken as they are written.
+            counted within each day, week (from Monday), month or year; a column named after the
+            period holds its first day. Rows without a time are left out.
+        timezone: the time zone that decides which day a time with a zone falls on, by its IANA
+            name; UTC if not given. Times without a zone are taken as they are written.
         between: the first and the last day whose rows count, such as ``("2026-01-01",
             "2026-03-31")``. With it the periods are public: without ``item``, or with
             ``items_from``, exactly its periods come out, and no δ is spent on finding them.
         protect: ``"user"`` protects all rows of a person; ``"user-day"``, ``"user-week"``,
-            ``"user-month"`` and ``"user-year"`` those within one period only, which is less.
-        total: whether the number of all users who have an item is released too.
-        other: whether the number of users who have an item that is not listed is released too.
-        count: ``"rows"`` releases how many rows each item has too.
-        sum: the column, or columns, whose sum over the rows of each item is released too. Values
-            need no bounds. What is NULL, NaN or infinite counts for nothing.
-        mean: the column, or columns, whose mean over the rows of each item is released too.
-        bounds: what values of a column are clipped to, as in ``{"amount": (0, 1000)}``, if that is
-            known without looking at the data. It makes the noise smaller.
-        max_rows_per_user_item: how many rows of a user and an item count for rows, sums and means,
-            if that is known. It makes the noise smaller.
+            ``"user-month"`` and ``"user-year"`` only those within one period, which is less.
+        total: whether to also release the number of all users who have an item.
+        other: whether to also release the number of users who have an item that is not listed.
+        count: ``"rows"`` also releases how many rows each item has.
+        sum: the column, or columns, whose sum over the rows of each item is also released. Values
+            need no bounds. NULL, NaN and infinite values count for nothing.
+        mean: the column, or columns, whose mean over the rows of each item is also released.
+        bounds: the limits that values of a column are clipped to, as in ``{"amount": (0, 1000)}``,
+            if they are known without looking at the data. They make the noise smaller.
+        max_rows_per_user_item: the most rows of a user for an item that count in rows, sums and
+            means, if such a bound is known. It makes the noise smaller.
         columns: ``"all"`` adds ``noisy_count`` and ``noisy_std_error``, the counts before
             anything was estimated from them.
-        memory: what the embedded engine may use before it spills to disk.
-        ledger: what the release is charged to, before anybody sees it.
-        dataset: whose budget it is charged to; a name that the ledger knows.
+        memory: how much memory the embedded engine may use before it spills to disk.
+        ledger: the ledger that the release is charged to, before anybody sees it.
+        dataset: the dataset whose budget it is charged to, by its name in the ledger.
         data_version: a name for the state that the data is in, such as a date. The same question
             about the same version is answered with the earlier release, at no cost; without a
-            version every question is a new one, and is charged.
+            version, every question is new, and is charged.
         again: whether to count and pay again for a question that has been answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
-        progress: called with what is being done.
+        progress: called with a text about each step.
         cancel: ends the release when its ``cancel`` is called, from another thread.
 
     Raises:
@@ -243,8 +243,8 @@ def release_counts(
         minimum: the smallest count that was kept, if the histogram was cut; 1 if it is whole.
         users: how many users were counted, before any cut and by the same ids; with it, ``"pcr"``
             releases more. It must be the exact number: with one that is rounded, estimated or
-            always the same, the guarantee does not hold. Counts above it are taken for it, without
-            an error, which would tell that there are some.
+            always the same, the guarantee does not hold. Counts above it are lowered to it, without
+            an error, which would reveal that there are some.
         method: as for `release`; ``"rationed"`` and ``"threshold"`` need events.
         relative_error: as for `release`.
         candidates: as for `release`.

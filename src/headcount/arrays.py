@@ -1,7 +1,7 @@
 """Values on their way into Arrow and out of it: numbers from and to NumPy, and anything as text.
 
-`pyarrow.array` and `to_numpy` import pandas where it is installed, which takes longer than all the
-rest of what they do here.
+`pyarrow.array` and `to_numpy` import pandas where it is installed, which takes longer than
+everything else they do here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ def to_numpy(column: "pa.ChunkedArray") -> NDArray[Any]:
 def as_text(value: object) -> str | None:
     """Return a value of any kind as text: text as it is, bytes in hexadecimal.
 
-    No value is an error: that would tell everybody that somebody has it.
+    No value raises an error, which would tell everybody that somebody has it.
     """
     match value:
         case None:
@@ -42,7 +42,7 @@ def as_text(value: object) -> str | None:
         case _:
             try:
                 text = str(value)
-            except Exception:  # an integer of very many digits, for one
+            except Exception:  # such as for an integer with very many digits
                 text = f"<{type(value).__name__}>"
-    # Halves of characters, which UTF-8 does not have, are written out.
+    # Lone surrogates, which UTF-8 cannot hold, are written as escapes.
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -29,7 +29,7 @@ class PrivacyWarning(UserWarning):
 
 
 class Caution:
-    """What there is to warn of before a release, and that it is remembered after it.
+    """Warns of what is known before a release, and remembers the release afterwards.
 
     Args:
         source: what is released.
@@ -52,7 +52,7 @@ class Caution:
         self._key = _key(source, table) if private else None
 
     def warn(self) -> None:
-        """Warn of what can be told before anything is read. It may raise, if warnings do."""
+        """Warn of what is known before anything is read. It may raise, if warnings do."""
         if not self._private:
             return
         if is_weak(self._budget.epsilon, self._budget.delta):
@@ -75,8 +75,8 @@ class Caution:
 class _Released:
     """What this process has released of each source, so that a second release is noticed.
 
-    Sources are not kept alive by it: a table in memory is known by a weak reference, which has no
-    callback. One would run whenever the table happens to go, where an interruption is only printed.
+    It keeps no source alive: it knows a table in memory by a weak reference, without a callback.
+    A callback would run whenever the table happens to go, where an interruption is only printed.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ _released = _Released()
 def _key(source: SourceName | TableLike, table: str | None) -> Hashable | None:
     """Return what tells a source from others: where it is, or the id of a table in memory.
 
-    None if that cannot be told without keeping it: a dict takes no weak reference.
+    None if only keeping it alive would tell: a dict takes no weak reference.
     """
     try:
         if isinstance(source, str | PathLike):
@@ -138,7 +138,7 @@ def _cost(budget: Budget) -> Cost:
 
 
 def _warn(text: str) -> None:
-    """Warn in the name of the line that called headcount."""
+    """Issue a warning that points at the line that called headcount."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(
         "headcount."

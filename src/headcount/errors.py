@@ -47,7 +47,7 @@ class SourceError(InputError):
 
 
 class OutputError(InputError):
-    """The result cannot be written where it was asked to go."""
+    """The result cannot be written where it was meant to go."""
 
 
 class MissingExtraError(HeadcountError):

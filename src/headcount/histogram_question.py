@@ -1,4 +1,4 @@
-"""What is asked of a histogram that exists already, as one frozen value."""
+"""A question about a histogram that exists already, as one frozen value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from headcount.results.rows import RowLimits
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramQuestion:
-    """How many distinct users have each item, of a histogram that exists already.
+    """How many distinct users have each item of a histogram that exists already.
 
     The parameters are those of `headcount.release_counts`, which describes them.
     """
@@ -59,7 +59,7 @@ class HistogramQuestion:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What will answer it, with its parameters."""
+        """The mechanism that will answer it, with its parameters."""
         options = Options(self.relative_error, self.candidates)
         return mechanism(self.method).for_histogram(options, self.budget)
 

@@ -63,10 +63,10 @@ def ask(
         raise TypeError("question must be a headcount.Question")
     if question.data_version is not None and ledger is None:
         raise SettingsError(
-            "a version of the data is only for a ledger, which knows what was asked before"
+            "a version of the data needs a ledger, which knows what was asked before"
         )
     entropy, today = _entropy(unsafe_seed), utc_now()
-    question = question.with_list_read()  # which is public; the ledger knows its contents
+    question = question.with_list_read()  # the list is public; the ledger knows its contents
     charge = Charge(ledger, dataset, question, private=entropy.private)
     answer = charge.answer(question, again=again)
     if answer is not None:
@@ -185,7 +185,7 @@ def ask_of_histogram(
             items = list(column_names(item))
             require_items(items)
             check_columns(histogram, count, items)
-        # Whoever asks has chosen the rows and the columns, and what is not a histogram is an error.
+        # The asker chose the rows and the columns, and what is not a histogram is an error.
         with charge.while_reading(chosen_rows=True), cancel.translating():
             limit = chosen.histogram_limit
             top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
@@ -196,13 +196,13 @@ def ask_of_histogram(
 
 
 def provenance(charge: Charge, today: datetime, *public: str, private: bool) -> Provenance:
-    """Return what a release can say of how it came about before it reads anything.
+    """Return what a release can say about how it came about before it reads anything.
 
     Args:
         charge: where it is charged.
         today: when it was asked for.
         public: what else was taken as public, besides what always is.
-        private: whether it has no seed; what a seed makes is a function of that seed.
+        private: whether it has no seed; a run with a seed is a function of that seed.
     """
     date = today.date().isoformat() if private else None
     return Provenance(public=(*ALWAYS_PUBLIC, *public), date=date, ledger=charge.reference)
@@ -215,7 +215,7 @@ def _token(cancel: CancelToken | None) -> CancelToken:
 
 
 def _checking(cancel: CancelToken, progress: Progress) -> Progress:
-    """Return what says what is being done, unless it was cancelled."""
+    """Return a progress function that first checks whether the release was cancelled."""
     if not callable(progress):
         raise TypeError("progress must be a function that takes a text")
 

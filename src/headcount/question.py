@@ -1,8 +1,8 @@
 """What is asked: everything that a release depends on, as one frozen value.
 
 The Python call and the command line build a question, the pipeline answers it, the ledger writes it
-down, and it can be kept as JSON. How it is answered is not part of it: under which ledger, with how
-much memory.
+down, and it can be kept as JSON. How it is answered (under which ledger, with how much memory) is
+not part of it.
 """
 
 import json
@@ -29,7 +29,7 @@ from headcount.views.histogram import NOISY_COLUMNS, RESULT_COLUMNS, check_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The form of a question that is written today.
+#: The form in which questions are written today.
 FORMAT = "headcount-question-1"
 
 #: What ``method=`` accepts, apart from mechanisms that were registered from outside.
@@ -48,7 +48,7 @@ class Question:
     """How many distinct users have each item of a table of events.
 
     The parameters are those of `headcount.release`, which describes them. A question that can be
-    made is valid, apart from what only the data can show.
+    built is valid, apart from what only the data can show.
 
     Raises:
         InputError: something in it has no meaning, or is outside its range.
@@ -121,7 +121,7 @@ class Question:
         if self.items_from is not None and not isinstance(self.items_from, str | PathLike):
             object.__setattr__(self, "items_from", self._read_list())
         if not all(isinstance(text, str | None) for text in (self.table, self.sql)):
-            raise SourceError("table is the name of a table, and sql is text")
+            raise SourceError("table must be the name of a table, and sql must be text")
         _ = self.request
         _ = self.row_limits
         named = [name.casefold() for name in (self.user, *self.items)]
@@ -179,7 +179,7 @@ class Question:
 
     @property
     def mechanism(self) -> Mechanism:
-        """What finds and counts items, with its parameters and its share of the budget."""
+        """What will find and count items, with its parameters and its share of the budget."""
         options = Options(self.relative_error, self.candidates, self.max_items_per_user)
         budget = self.budget.part(1 - self.further.share)
         if self.items_from is not None or self.only_public_days:
@@ -219,14 +219,14 @@ class Question:
         return self.items_from if isinstance(self.items_from, KnownItems) else None
 
     def with_list_read(self) -> Self:
-        """Return the question with the list that a file of items holds."""
+        """Return the question with its list of items read, if that is in a file."""
         if self.items_from is None or self.known_items is not None:
             return self
         return replace(self, items_from=self._read_list())
 
     @property
     def only_public_days(self) -> bool:
-        """Whether all that is counted is periods, which a range says there are."""
+        """Whether only periods are counted, and a range says which there are."""
         return self.between is not None and not self.items
 
     def _read_list(self) -> KnownItems:
@@ -237,10 +237,10 @@ class Question:
         return read_known_items(self.items_from, self.counted, self.source, periods.period)
 
     def listed(self, schema: Any) -> "tuple[pa.Table | None, int | None]":  # noqa: ANN401
-        """Return what comes out, if that is public, and how many of it one user can have at most.
+        """Return what comes out, if that is public, and the most of it that one user can have.
 
         Args:
-            schema: of the events, as Ibis has it.
+            schema: the Ibis schema of the events.
         """
         known, periods = self.known_items, self.periods
         listed = None if known is None else known.with_types_of(schema)
@@ -255,7 +255,7 @@ class Question:
         times = [] if self.periods is None else [self.periods.column]
         numbers = self.values or ()
         named = [self.user, *self.items, *times, *numbers, *(where.columns if where else ())]
-        # What is given as the user may be no name at all, which is refused where it is read.
+        # What is given as the user may not be a name at all; that is refused where it is read.
         columns = [name for place, name in enumerate(named) if name not in named[:place]]
         return Request(
             self.table,
@@ -271,7 +271,7 @@ class Question:
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain values, with its format.
 
-        An address is written as it was given, with a password if there is one in it.
+        An address is written as it was given, including any password in it.
         """
         if not isinstance(self.source, str | PathLike):
             raise SourceError("a question about a table in memory cannot be written down")
@@ -334,7 +334,7 @@ def column_names(item: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _limits_of(bounds: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
-    """Return bounds by their columns; what is not a pair of numbers is refused with the rest."""
+    """Return bounds by column; anything but a pair of numbers is refused later, with the rest."""
     if not isinstance(bounds, Mapping):
         raise SettingsError("bounds are given by column, as in bounds={'amount': (0, 1000)}")
     return {column: _as_floats(limits) for column, limits in bounds.items()}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """End the command as a later Ctrl-C does, and leave other programs that import it alone."""
-    # Python calls it -m as long as it looks for the module that it is to run.
+    """End the command as a later Ctrl-C does; leave alone other programs that import it."""
+    # Python calls it -m while it is still looking for the module to run.
     is_command = Path(sys.argv[0]).stem in ("headcount", "-m")
     if is_command:
         gc.disable()  # as `headcount.cli.main` does: modules are kept, so there is nothing to find

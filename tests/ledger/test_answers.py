@@ -126,7 +126,7 @@ def test_versions_that_cannot_be(opened, parquet_of, options, says):
 
 
 def test_a_version_goes_with_a_ledger(parquet_of):
-    with pytest.raises(hc.SettingsError, match="only for a ledger"):
+    with pytest.raises(hc.SettingsError, match="needs a ledger"):
         hc.release(parquet_of(), user="u", item="q", budget=hc.Budget(rho=0.1), data_version="May")
 
 

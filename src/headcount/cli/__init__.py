@@ -2,8 +2,8 @@
 
 stdout is data, stderr is talk. Exit codes: 0 done, 1 a fault of headcount's own, 2 something
 that was asked for cannot be done, 3 refused by the budget of a ledger, 4 the engine or the ledger
-failed, 5 not what was written, by a check, and 128 plus its number for a signal: 130 interrupted
-(Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
+failed, 5 a check found something that was changed, and 128 plus its number for a signal:
+130 interrupted (Ctrl-C), 143 terminated, 129 hung up, 141 nobody reads the output any more.
 """
 
 import atexit
@@ -30,12 +30,12 @@ with importing():
     from headcount.errors import EngineError, HeadcountError
 
 UNSAFE_TRACEBACK = "HEADCOUNT_UNSAFE_TRACEBACK"
-#: What click looks for when a shell asks how a command goes on.
+#: The variable that click looks for when a shell asks how to complete a command.
 COMPLETION = "_HEADCOUNT_COMPLETE"
 
 
 class _Commands(click.Group):
-    """The commands, each in a module of its own name, which is imported when it is needed."""
+    """The commands, each in the module of its name, which is imported when it is needed."""
 
     NAMES = ("compare", "demo", "describe", "ledger", "plan", "release", "report", "verify")
 
@@ -64,7 +64,7 @@ def cli() -> None:
     """Publish how many distinct people have each item, with differential privacy."""
 
 
-# Each is turned into an orderly end, which removes the folder that may hold raw data.
+# Each leads to an orderly end, which removes the folder that may hold raw data.
 _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _received: list[int] = []
 

@@ -25,7 +25,7 @@ WARNING = (
     "data."
 )
 DEFAULT_RHOS = (0.1, 0.5, 1.0)
-#: With fewer nothing can be released, and the figures say nothing about the methods.
+#: With fewer users, nothing can be released, and the figures say nothing about the methods.
 FEW_USERS = 10
 
 

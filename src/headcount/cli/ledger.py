@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_TOTAL_DELTA = 1e-5
 
 _where = click.argument("where", metavar="LEDGER")
-# Where nothing follows it, the environment may name it.
+# Where no other argument follows, the environment may name it.
 _where_alone = click.argument("where", metavar="LEDGER", envvar="HEADCOUNT_LEDGER")
 _dataset = click.option("--dataset", required=True, metavar="NAME", help="The dataset.")
 _form = click.option(

@@ -8,7 +8,7 @@ from headcount.cli.numbers import Whole
 from headcount.cli.stdout import stdout_is_terminal
 from headcount.errors import SettingsError
 
-#: What fits on a screen, with what is said below.
+#: What fits on a screen, together with what is said below it.
 ROWS_ON_A_TERMINAL = 20
 
 

@@ -1,7 +1,7 @@
 """Numbers on the command line: plain decimal notation in ASCII, and nothing else.
 
 Python's own float() and int() also take 1_0, digits of other scripts, blanks around the number, and
-nan: a budget that was mistyped must not become another one.
+nan: a mistyped budget must not become a different one.
 """
 
 import math
@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# Python refuses thousands of digits. An exponent makes a number of people longer, never shorter.
+# Python refuses thousands of digits. An exponent makes a whole number longer, never shorter.
 _WHOLE = re.compile(r"([+-]?[0-9]{1,100})(?:[eE]\+?([0-9]{1,2}))?")
 
 
 class Float(click.types.FloatParamType):
-    """A finite number, such as 0.5 or 1e-6, that may have to lie between two others."""
+    """A finite number, such as 0.5 or 1e-6, perhaps with limits that it must lie between."""
 
     def __init__(self, above: float = -math.inf, below: float = math.inf) -> None:
         self._above, self._below = above, below
@@ -43,7 +43,7 @@ class Float(click.types.FloatParamType):
 
 
 class Whole(click.types.IntParamType):
-    """A whole number, such as 10 or 1e5, that may have to be at least another."""
+    """A whole number, such as 10 or 1e5, perhaps with a minimum."""
 
     def __init__(self, least: int | None = None) -> None:
         self._least = least

@@ -32,7 +32,7 @@ def budget_options(command: _Command) -> _Command:
 
 
 def layout_options(source: str) -> Callable[[_Command], _Command]:
-    """Return what adds --input-format and --delimiter, for what an argument or option names."""
+    """Return a decorator that adds --input-format and --delimiter, for an argument or option."""
     options = (
         click.option("--delimiter", metavar="CHARACTER",
                      help="The character between the fields of a CSV file, such as ';', or the "
@@ -124,7 +124,7 @@ def mechanism_options(command: _Command) -> _Command:
 
 
 def row_options(command: _Command) -> _Command:
-    """Add what says which rows are read (--where), counted and shown."""
+    """Add the options for which rows are read (--where), counted and shown."""
     for option in (
         click.option("--top", type=Whole(), metavar="N",
                      help="Keep the N highest released counts. It costs nothing, and saves "
@@ -146,7 +146,7 @@ def row_options(command: _Command) -> _Command:
 
 
 def further_options(command: _Command) -> _Command:
-    """Add what is asked besides the counts: --total, --other, rows, sums and means."""
+    """Add the options for what is asked besides counts: --total, --other, rows, sums, means."""
     for option in (
         click.option("--max-rows-per-user-item", type=Whole(), metavar="M",
                      help="In --count rows, --sum and --mean, count at most M rows of each user "

@@ -9,7 +9,7 @@ SECONDS_BEFORE_SHOWN = 1.0
 
 
 class ProgressBar:
-    """Shows what is being done and for how long: never how far, which depends on the data."""
+    """Shows what is being done and for how long, never how far it is: that depends on the data."""
 
     def __init__(self) -> None:
         self._message = ""

@@ -145,7 +145,7 @@ def release(
     shown = rows_shown(limit, form)
     charged = _ledger(ledger, actor, talk, again=again)
     with ExitStack() as places:
-        # Every place is found out about before anything is spent.
+        # Every place is checked before anything is spent.
         def place(path: Path) -> AtomicFile:
             made = AtomicFile(path, source=source, ledger=ledger, force=force)
             return places.enter_context(made)
@@ -168,7 +168,7 @@ def release(
             try:
                 file.commit(render(result, form))
             except OutputError:
-                # The budget is spent: what it bought must not be lost with a full disk.
+                # The budget is spent: what it bought must not be lost to a full disk.
                 click.echo("headcount: writing the release to stdout as JSON instead", err=True)
                 write_stdout(render(result, "json"))
                 raise

@@ -1,4 +1,4 @@
-"""stderr, which is talk."""
+"""stderr, which carries talk only."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import click
 
 from headcount.outputs.escapes import visible
 
-# How a sentence begins, and what that is shown in where a terminal has colours.
+# How sentences begin, and the style of each beginning on a terminal with colours.
 _STYLES = {
     "headcount: ": {"fg": "red", "bold": True},
     "Error: ": {"fg": "red", "bold": True},
@@ -29,12 +29,12 @@ def has_colours(stream: TextIO | None) -> bool:
 def say(sentence: str) -> None:
     """Say something to the person who runs the command.
 
-    No name in it, of a file or a column or a dataset, steers a terminal. It is one line, which a
-    terminal gets broken between words.
+    No name in it, of a file, a column or a dataset, can steer a terminal. It is one line, which is
+    broken between words on a terminal.
     """
     text = visible(sentence)
     if sys.stderr is not None and sys.stderr.isatty():
-        # Whole words: a command or a path in a sentence stays what it is.
+        # Words are never broken: a command or a path in a sentence stays what it is.
         text = textwrap.fill(
             text,
             shutil.get_terminal_size().columns,

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def stdout_is_terminal() -> bool:
-    """Whether people read stdout, and no program."""
+    """Whether stdout is read by people, not by a program."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def write_release(release: "Release", form: str, limit: int | None) -> None:
-    """Write a release to stdout, or the first rows of a table of it, as suits who reads it."""
+    """Write a release to stdout, or the first rows of its table, as suits whoever reads it."""
     from headcount.outputs import render
 
     terminal = stdout_is_terminal()

@@ -38,7 +38,7 @@ class Talk:
         self._held_back: list[str] = []
 
     def say(self, sentence: str) -> None:
-        """Say something, unless nothing is to be said; after a failure it is said all the same."""
+        """Say something; with --quiet, hold it back, to be said only after a failure."""
         if self._quiet:
             self._held_back.append(sentence)
         else:
@@ -60,7 +60,7 @@ class Talk:
 
     @contextmanager
     def steps(self) -> "Iterator[Progress]":
-        """Return what says which step is being taken; after a failure, say what was held back."""
+        """Yield a function that tells of each step; after a failure, say what was held back."""
         shown: AbstractContextManager[Progress] = (
             ProgressBar() if not (self._quiet or self._verbose) else _nothing_shown(self._verbose)
         )
@@ -75,5 +75,5 @@ class Talk:
 
 @contextmanager
 def _nothing_shown(spoken: bool) -> "Iterator[Progress]":
-    """Return what says each step as a line, or says nothing."""
+    """Yield a function that says each step as a line, or says nothing."""
     yield (lambda step: say(f"{step} …")) if spoken else (lambda step: None)

@@ -20,13 +20,13 @@ class Account:
     """One budget: its total, and what became of it.
 
     Attributes:
-        name: of the group, or of the dataset that has it for itself.
+        name: of the group, or of the dataset that has it to itself.
         datasets: those that share it.
         retired: those of them that get no more releases.
         total: what may be spent.
         balance: what was spent and is reserved.
         caps: the most that an actor may use, and what they have used: (dataset, actor, cap, used).
-        abandoned: numbers of the reservations that were not settled yet.
+        abandoned: numbers of the reservations that have not been settled yet.
         protects: what it is a promise about.
     """
 
@@ -51,7 +51,7 @@ class Account:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; what is total or left is rounded down, the rest up."""
+        """Return plain values; totals and what is left are rounded down, the rest up."""
         numbers: dict[str, Any] = {}
         for part, cost in self._parts().items():
             rounded = float_below if part in ("total", "left") else float_above
@@ -80,7 +80,7 @@ class Account:
         }
 
     def rows(self) -> list[list[str]]:
-        """Return the rows of a table: ρ, δ, ε and a bar, of what is scarcer, for each part."""
+        """Return the rows of a table: for each part ρ, δ, ε and a bar of whichever is scarcer."""
         rows = []
         limit, left = self.total.limit, minus(self.total.limit, self.balance.used)
         delta_is_scarcer = left.delta * limit.rho < left.rho * limit.delta
@@ -140,7 +140,7 @@ def accounts(books: Books) -> list[Account]:
 
 
 def in_words(entry: Entry, books: Books) -> str:
-    """Say what an entry is about, on one line; δ as the dataset's total is given now."""
+    """Say what an entry is about, on one line; δ is on the scale of the dataset's total now."""
     facts = entry.facts
     match entry.kind:
         case Kind.OPEN:

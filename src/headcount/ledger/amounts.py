@@ -10,9 +10,9 @@ from headcount.privacy.accounting.conversion import epsilon_of
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, float_below
 
-# A float such as 0.1 is off the number that was typed by 2^-53 of it. Amounts are taken as they
-# were typed, so that ten tenths fit into one. δ is counted with this much on top, in charges and
-# in totals alike, so that a charge is never below what the filter may spend.
+# A float such as 0.1 differs from the number that was typed by 2^-53 of it. Amounts are taken as
+# they were typed, so that ten tenths fit into one. δ is counted with this much on top, in charges
+# and in totals alike, so that a charge is never below what the filter may spend.
 _MARGIN = 1 + Fraction(1, 2**50)
 
 
@@ -45,7 +45,7 @@ class Total:
         return cls(as_typed(budget.delta), Cost(as_typed(budget.rho), _selection(budget)))
 
     def raised(self, rho: float, delta: float) -> "Total":
-        """Return this total and so much more of ρ and δ, with the same share of δ for selection."""
+        """Return this total raised by ρ and δ, with the same share of δ for selection."""
         more = as_typed(delta)
         raised = Total(
             self.delta + more,
@@ -56,11 +56,11 @@ class Total:
         return raised
 
     def as_given(self, cost: Cost) -> Cost:
-        """Return a cost with δ on the scale on which totals are given, for people to read."""
+        """Return a cost with δ on the scale in which totals are given, for people to read."""
         return Cost(cost.rho, cost.delta * self.delta / self.limit.delta)
 
     def selection(self, delta: Fraction) -> Fraction:
-        """Return the part of so much of this total's δ that selecting items may use."""
+        """Return the part of an amount of this total's δ that selecting items may use."""
         return delta * self.limit.delta / self.delta
 
     def epsilon(self, cost: Cost) -> float:
@@ -87,12 +87,12 @@ def _share(budget: Budget) -> Fraction:
 
 
 def was_given_as_rho(budget: Budget) -> bool:
-    """Whether a budget was made from ρ, and not from ε."""
+    """Whether a budget was made from ρ rather than ε."""
     return _share(budget) == SELECTION_SHARE_OF_RHO_BUDGET
 
 
 def minus(cost: Cost, other: Cost) -> Cost:
-    """Return what is left of a cost, at least nothing."""
+    """Return what another cost leaves of a cost, never less than nothing."""
     return Cost(max(cost.rho - other.rho, Fraction(0)), max(cost.delta - other.delta, Fraction(0)))
 
 
@@ -107,7 +107,7 @@ def what_fits(budget: Budget, left: Cost) -> Budget | None:
     rho = min(left.rho, as_typed(budget.rho))
     if not (rho and delta):
         return None
-    # ε and back again is rounded twice: a little less than what is left may be all that fits.
+    # Going to ε and back rounds twice: a little less than what is left may be all that fits.
     for some in (rho, rho * (1 - Fraction(1, 2**40))):
         try:
             if was_given_as_rho(budget):
@@ -123,7 +123,7 @@ def what_fits(budget: Budget, left: Cost) -> Budget | None:
 
 
 def _few_digits(value: Fraction) -> float:
-    """Return the largest number of four digits that is not above a value."""
+    """Return the largest number with four digits that is not above a value."""
     with localcontext() as context:
         context.prec, context.rounding = 4, ROUND_FLOOR
         return float(Decimal(value.numerator) / Decimal(value.denominator))

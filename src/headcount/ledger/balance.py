@@ -11,7 +11,7 @@ from headcount.ledger.amounts import Total, minus
 from headcount.ledger.entries import Entry, Kind
 from headcount.privacy.accounting.filter import Cost
 
-#: What a budget protects unless its owner says otherwise; entries do not say it.
+#: What a budget protects unless its owner says otherwise; entries leave it out.
 WHOLE_USER = "user"
 
 
@@ -33,7 +33,7 @@ class Reservation:
     """The most that a release can cost, set aside.
 
     Attributes:
-        number: of the entry that says so.
+        number: the number of its entry.
         dataset: whose budget it is.
         actor: who asked for it.
         cost: ρ and δ.
@@ -57,15 +57,15 @@ class Cap:
 
 
 class Books:
-    """Every budget as the entries so far have it.
+    """Every budget as the entries so far leave it.
 
     Formal guarantee: after any sequence of entries that `add` takes, what is spent and reserved
     of each budget is within its total, in ρ and in δ.
 
     Args:
         entries: all so far, in order.
-        trusted: whether to take it that they did fit when they were written; the chain of
-            hashes says that they are what was written.
+        trusted: whether to assume that they fitted when they were written; the chain of hashes
+            shows that they are what was written.
     """
 
     def __init__(self, entries: Iterable[Entry] = (), *, trusted: bool = False) -> None:
@@ -75,7 +75,7 @@ class Books:
         self.caps: dict[tuple[str, str], Cap] = {}
         self._units: dict[str, str] = {}  # a dataset's user column, if the owner fixed it
         self._counted_by: dict[str, dict[int, str]] = {}  # … and those of its releases
-        self._protects: dict[str, str] = {}  # a budget's, if it is not whole users
+        self._protects: dict[str, str] = {}  # by budget, unless it is whole users
         self._counted_in: dict[str, Mapping[str, Any]] = {}  # a dataset's periods, once it has some
         self._open: dict[int, Entry] = {}
         self._spent: dict[tuple[str, str], Cost] = {}  # by dataset and actor
@@ -149,8 +149,8 @@ class Books:
             raise LedgerError(f"entry {number} is not an open reservation")
         return self._open[number]
 
-    # Each name stands for one thing, a dataset or a group, and a dataset with a budget of its own
-    # is its only member. So what was used always belongs to the one budget that pays for it.
+    # Each name stands for one thing, a dataset or a group, and a budget that is a dataset's own has
+    # it as its only member. So what was used always belongs to the one budget that pays for it.
 
     def may_open(self, datasets: Sequence[str], group: str | None) -> None:
         """Refuse names that are taken, and datasets that have a budget."""
@@ -174,7 +174,7 @@ class Books:
                 )
 
     def may_change(self, dataset: str) -> None:
-        """Refuse to change anything about a dataset that is retired, or that there is not."""
+        """Refuse to change anything about a dataset that is retired or does not exist."""
         self.known(dataset)
         if dataset in self.retired:
             raise LedgerError(f"the dataset {dataset!r} is retired")
@@ -310,7 +310,7 @@ class Books:
                 if not self._trusting:
                     self.may_reserve(dataset, actor, _cost(facts))
                     self.may_protect(dataset, facts.get("protect", WHOLE_USER))
-                    if "identity" in facts:  # an older headcount did not look at this
+                    if "identity" in facts:  # an older headcount did not check this
                         self.may_count_by(dataset, user)
                 self._open[entry.number] = entry
                 if user is not None:
@@ -320,7 +320,7 @@ class Books:
                 if not self._trusting and not spent.fits(_cost(reservation.facts)):
                     raise LedgerError("a release cost more than was reserved for it")
                 if reservation.dataset != dataset:
-                    raise LedgerError("a release was charged to a dataset that it is not of")
+                    raise LedgerError("a release was charged to a dataset other than its own")
                 del self._open[reservation.number]
                 if (user := facts.get("counted_by")) is not None:
                     self.may_count_by(dataset, user)

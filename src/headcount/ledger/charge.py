@@ -23,11 +23,11 @@ FAILED_BEFORE_NOISE = "the run failed before any noise was drawn"
 
 
 class Charge:
-    """Nothing, if there is no ledger; else what the steps of a release do to it.
+    """What the steps of a release do to its ledger; nothing, if it has none.
 
-    In this order: `answer` is looked for; `reserve` refuses or sets aside; the data is counted
-    under `returned_if_it_fails`; the mechanism runs, and `settled` is called, under
-    `spent_if_it_fails`; and only what `settled` returns may be seen.
+    In this order: `answer` looks for an earlier release; `reserve` sets its cost aside or refuses;
+    the data is counted under `returned_if_it_fails`; the mechanism runs, and `settled` is called,
+    under `spent_if_it_fails`; and only what `settled` returns may be seen.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Charge:
             )
 
     def answer(self, question: Question, *, again: bool) -> Release | None:
-        """Return what answered the same question about the same version of the data before.
+        """Return the earlier answer to the same question about the same version of the data.
 
-        That costs nothing. Without a version each question is a new one: whether a table is what it
-        was before cannot be told without looking at it.
+        That costs nothing. Without a version, each question is new: nobody can tell whether a
+        table has changed without looking at it.
 
         Args:
             question: what is asked.
-            again: whether not to look for an answer.
+            again: whether to ignore an earlier answer.
         """
         if again and question.data_version is None:
             raise SettingsError(
@@ -86,7 +86,7 @@ class Charge:
         return release
 
     def reserve(self, counted_by: str | None) -> None:
-        """Set the most that the release can cost aside, or refuse it.
+        """Set aside the most that the release can cost, or refuse it.
 
         Args:
             counted_by: the column that identifies the users, if no SQL may have renamed it.
@@ -102,7 +102,7 @@ class Charge:
 
     @property
     def reference(self) -> dict[str, object] | None:
-        """Where a release is charged, as it says so itself; None without a ledger.
+        """Where a release is charged, as it says itself; None without a ledger.
 
         The ledger's own place is left out: a path or an address is nobody else's business.
         """
@@ -113,11 +113,11 @@ class Charge:
     def ensure_counted_by(
         self, column: str | None, periods: Mapping[str, object] | None = None
     ) -> None:
-        """Refuse a release that turns out to count other users than earlier ones did.
+        """Refuse a release that turns out to count by other users or periods than earlier ones.
 
         Args:
-            column: what identifies them; None if the SQL computes it, so that nobody can tell.
-            periods: of which times and time zone they are, if there are any.
+            column: what identifies the users; None if the SQL computes it, so nobody can tell.
+            periods: the column of times and the time zone of the periods, if there are any.
         """
         self._counted_by = column
         if self._ledger is None:
@@ -140,7 +140,7 @@ class Charge:
             yield
         except BaseException:
             if self._ledger is not None and self._reservation is not None:
-                with suppress(HeadcountError):  # it stays reserved, then
+                with suppress(HeadcountError):  # then it stays reserved
                     self._ledger.abandon(self._reservation, reason=FAILED_BEFORE_NOISE)
             raise
 
@@ -148,9 +148,9 @@ class Charge:
     def while_reading(self, *, chosen_rows: bool) -> Iterator[None]:
         """Return the reservation if reading fails, unless the asker could choose when it does.
 
-        In SQL, or in a view or an expression, whether a row is an error can be made to depend on
-        what anybody's row says, and a failure can be seen: free, it would answer any question about
-        one person. So it costs what was reserved. So does Ctrl-C, and cancelling: who ends a query
+        In SQL, or in a view or an expression, an error can be made to depend on what anybody's row
+        says, and a failure can be seen: if it were free, it would answer any question about one
+        person. So it costs what was reserved. So do Ctrl-C and cancelling: whoever ends a query
         that has not failed yet has seen that it did not.
         """
         if not chosen_rows:
@@ -190,7 +190,7 @@ class Charge:
             raise
 
     def settled(self, release: Release) -> Release:
-        """Charge what the release did cost; return it once that is on disk."""
+        """Charge what the release cost; return the release once that is on disk."""
         if self._ledger is not None and self._reservation is not None:
             left = self._ledger.settle(
                 self._reservation, release, self._known_by, self._counted_by, self._counted_in

@@ -29,13 +29,13 @@ class Checked:
 
 
 def check(transaction: "Transaction", head: str | None) -> Checked:
-    """Check all that a ledger keeps, and that it has the hash that was noted down, if any."""
+    """Check everything that a ledger keeps, and that it has a hash noted down earlier, if any."""
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
         raise LedgerError("that is not a hash: a hash has 64 digits, 0 to 9 and a to f")
     entries = transaction.entries()
     Books(entries)
     settled = [entry for entry in entries if entry.kind is Kind.SETTLE]
-    # The first form of ledgers kept no releases, and its entries know nothing of questions.
+    # The first form of ledgers kept no releases, and its entries do not mention questions.
     kept = [entry for entry in settled if "question" in entry.facts]
     for entry in kept:
         release_of(entry, transaction)

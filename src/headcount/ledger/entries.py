@@ -23,7 +23,7 @@ class Kind(StrEnum):
     RETIRE = "retire"  # a dataset gets no more releases
     CAP = "cap"  # the most that one actor may spend of a dataset
     RESERVE = "reserve"  # the most that a release can cost, before it runs
-    SETTLE = "settle"  # what the release did cost
+    SETTLE = "settle"  # what the release cost
     RETURN = "return"  # a reservation that bought nothing
 
 
@@ -34,10 +34,10 @@ class Entry:
     Attributes:
         number: 1, 2, 3, …
         time: when it was written, in UTC.
-        actor: who had it written, as they say.
+        actor: who had it written, by their own account.
         kind: what it does.
         dataset: the dataset that it is about.
-        facts: what else there is to say, as JSON has it; exact amounts are texts such as "1/2".
+        facts: everything else, as JSON values; exact amounts are texts such as "1/2".
     """
 
     number: int
@@ -64,7 +64,7 @@ def link(previous: str, body: str) -> str:
 
 
 def printable(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    """Return a JSON value with text that UTF-8 can hold, as names of files need not be."""
+    """Return a JSON value whose text UTF-8 can hold, which is not true of every file name."""
     match value:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
@@ -88,8 +88,8 @@ def read_chain(rows: Iterable[StoredEntry], head: StoredEntry) -> list[Entry]:
     """Return the entries of rows that are unchanged, complete and in order.
 
     Args:
-        rows: all rows, by their number.
-        head: number and hash of the last row, as the database keeps them apart from the rows.
+        rows: all rows, in the order of their numbers.
+        head: number and hash of the last row, which the database keeps apart from the rows.
     """
     entries: list[Entry] = []
     hash_ = NO_HASH
@@ -113,5 +113,5 @@ def _read(number: int, body: str) -> Entry:
     except (KeyError, TypeError, ValueError):
         entry = None
     if entry is None or entry.number != number:
-        raise VerificationError(f"entry {number} of the ledger says what this version cannot read")
+        raise VerificationError(f"entry {number} of the ledger is one this version cannot read")
     return entry

@@ -1,4 +1,4 @@
-"""What people say to a ledger: names and reasons, which are kept in it."""
+"""What people tell a ledger: names and reasons, which are kept in it."""
 
 import getpass
 import os

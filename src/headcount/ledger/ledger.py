@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: How long another process may hold the ledger before it counts as locked, in seconds.
 PATIENCE = 60.0
-#: How many times as long a release waits that has been paid for.
+#: How many times as long a release that has been paid for waits.
 PATIENCE_TO_SETTLE = 10
 
 # What a release states as spent is rounded up to a float.
@@ -51,7 +51,7 @@ def _within(reserved: Cost, release: Release) -> Cost:
 
 
 def utc_now() -> datetime:
-    """Return the time. Nothing else here asks for it."""
+    """Return the time. Nothing else here reads a clock."""
     return datetime.now(UTC)
 
 
@@ -64,9 +64,9 @@ class Ledger:
     Args:
         where: the path of a SQLite file, or a ``postgres://…`` URL.
         actor: who is acting; the name of the operating system's user if not given.
-        patience: for how many seconds to wait for another process that is writing.
+        patience: how many seconds to wait for another process that is writing.
         tell: called with a sentence about each charge, about each answer at no cost, and when
-            another process holds the ledger for long.
+            another process holds the ledger for a long time.
         clock: returns the time.
     """
 
@@ -91,7 +91,7 @@ class Ledger:
         return f"Ledger({public_address(self._where)!r}, actor={self.actor!r})"
 
     def __reduce__(self) -> "tuple[object, ...]":
-        """Pickle the address, who is acting, and the patience: another process opens it anew."""
+        """Pickle the address, who is acting, and the patience: another process opens it again."""
         return partial(Ledger, actor=self.actor, patience=self._patience), (self._where,)
 
     # --- what the owner decides -----------------------------------------------------------------
@@ -104,12 +104,12 @@ class Ledger:
         user: str | None = None,
         protect: str = WHOLE_USER,
     ) -> None:
-        """Give a dataset a total, or several that share people one total as a group.
+        """Give one dataset a total, or give several that share people one total as a group.
 
         Args:
             datasets: their names.
-            budget: the total. Each release takes its δ from it, so that a total needs the δ of
-                all releases together; the default of a `Budget` is that of one.
+            budget: the total. Each release takes its δ from it, so a total needs the δ of all
+                releases together; the default of a `Budget` is that of one.
             group: a name for several datasets.
             user: the column that identifies the user in all of these datasets. Every release must
                 count by it; if it is not given, the first release of each dataset fixes it.
@@ -127,7 +127,7 @@ class Ledger:
         if protect not in PROTECTED_PERIODS:
             raise LedgerError(f"a budget protects one of: {', '.join(PROTECTED_PERIODS)}")
         unusual = {} if protect == WHOLE_USER else {"protect": protect}
-        Books().may_open(names, group)  # before a file is made for what cannot be
+        Books().may_open(names, group)  # before a file is made in vain
         self._store.create()
         with self._writing() as (books, write):
             books.may_open(names, group)
@@ -141,7 +141,7 @@ class Ledger:
             write(Kind.JOIN, dataset, group=group, reason=given_reason(reason))
 
     def extend(self, dataset: str, *, rho: float = 0.0, delta: float = 0.0, reason: str) -> None:
-        """Raise the total of a dataset, or of its group, by so much."""
+        """Raise the total of a dataset, or of its group, by these amounts."""
         if not (0 <= rho < float("inf") and 0 <= delta < 1 and rho + delta > 0):
             raise BudgetError("say by how much to raise the total: rho, delta or both, above 0")
         with self._writing() as (books, write):
@@ -150,13 +150,13 @@ class Ledger:
             write(Kind.EXTEND, dataset, reason=given_reason(reason), **_total_facts(total))
 
     def retire(self, dataset: str, *, reason: str) -> None:
-        """Let a dataset have no more releases. What was released stays an answer at no cost."""
+        """Allow no more releases of a dataset. Past ones still answer questions at no cost."""
         with self._writing() as (books, write):
             books.may_change(dataset)
             write(Kind.RETIRE, dataset, reason=given_reason(reason))
 
     def cap(self, dataset: str, of: str, *, rho: float, delta: float | None = None) -> None:
-        """Let one actor spend at most so much of a dataset's budget."""
+        """Limit how much of a dataset's budget one actor may spend."""
         if not 0 <= rho < float("inf") or not 0 <= (delta or 0) < 1:
             raise BudgetError("a cap has a rho of at least 0, and may have a delta between 0 and 1")
         exact = None if delta is None else str(as_typed(delta))
@@ -184,7 +184,7 @@ class Ledger:
         counted_by: str | None = None,
         protect: str = WHOLE_USER,
     ) -> Reservation:
-        """Set the most that a release can cost aside, durably, or refuse.
+        """Set aside the most that a release can cost, durably, or refuse.
 
         Args:
             dataset: whose budget it is.
@@ -210,7 +210,7 @@ class Ledger:
         return Reservation(number, dataset, self.actor, cost, identity)
 
     def abandon(self, reservation: Reservation, *, reason: str) -> None:
-        """Return the caller's own reservation, from which nothing came out."""
+        """Return the caller's own reservation, out of which nothing came."""
         with self._writing() as (books, write):
             _require_own(books, reservation)
             number = reservation.number
@@ -225,23 +225,23 @@ class Ledger:
         counted_by: str | None = None,
         counted_in: Mapping[str, object] | None = None,
     ) -> Cost:
-        """Charge what a release did cost and keep it, at once; only then may anybody see it.
+        """Charge what a release cost and keep it, in one step; only then may anybody see it.
 
-        Returns what is left of the dataset's budget, with δ as the total was given.
+        Returns what is left of the dataset's budget, with δ on the scale of the total.
 
         Args:
             reservation: what was set aside for it.
             release: the release.
-            known_by: what its question is known by.
+            known_by: what identifies its question.
             counted_by: the column that identified the users.
-            counted_in: the periods of a user that it protects, if that is not all of their rows.
+            counted_in: the periods within which it protects a user, if not all of their rows.
 
         Raises:
             LedgerUnavailableError: it is not charged, and what was reserved stays reserved.
         """
         try:
             return self._settle(reservation, release, known_by, counted_by, counted_in)
-        except LedgerFullError:  # here is the room that was made sure of
+        except LedgerFullError:  # this is what room was set aside for
             with self._patient_store.transaction(writes=True) as transaction:
                 transaction.free_room(reservation.identity)
             return self._settle(reservation, release, known_by, counted_by, counted_in)
@@ -277,10 +277,10 @@ class Ledger:
             return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
     def answered(self, known_by: str | None) -> tuple[Entry | None, Release | None]:
-        """Return the release that answered a question last, with its entry, if any.
+        """Return the last release that answered a question, with its entry, if any.
 
         Args:
-            known_by: what the question is known by; None if it is a new one whenever it is asked.
+            known_by: what identifies the question; None if it is new each time it is asked.
         """
         with self._store.transaction(writes=False) as transaction:
             for entry in reversed(transaction.entries() if known_by else []):
@@ -309,17 +309,17 @@ class Ledger:
         ]
 
     def verify(self, head: str | None = None) -> Checked:
-        """Check that nothing was edited, removed, put in or reordered, and nothing overspent.
+        """Check that nothing was edited, removed, inserted or reordered, and nothing overspent.
 
         Args:
-            head: the hash of the last entry as it was noted down at some time; the ledger must
+            head: the hash of the last entry, as it was noted down at some time; the ledger must
                 still have that entry.
         """
         with self._store.transaction(writes=False) as transaction:
             return check(transaction, head)
 
     def released(self, number: int) -> Release:
-        """Return the release that an entry was charged for, as it was: that costs nothing."""
+        """Return the release that an entry was charged for, unchanged, at no cost."""
         with self._store.transaction(writes=False) as transaction:
             entries = transaction.entries()
             if not 1 <= number <= len(entries) or entries[number - 1].kind is not Kind.SETTLE:
@@ -362,7 +362,7 @@ class Ledger:
 
 
 class _Writer:
-    """Writes entries, each of which the books must agree to."""
+    """Writes entries, each of which the books must accept."""
 
     def __init__(self, transaction: "Transaction", books: Books, actor: str, now: datetime) -> None:
         self.transaction = transaction
@@ -380,7 +380,7 @@ class _Writer:
 
 
 def _require_own(books: Books, reservation: Reservation) -> None:
-    """Refuse to go on with a reservation that the ledger does not have as it was made."""
+    """Refuse to go on with a reservation that the ledger no longer has as it was made."""
     if books.open.get(reservation.number) != reservation:
         raise LedgerUnavailableError(
             "the ledger no longer has the reservation of this release (entry "

@@ -1,4 +1,4 @@
-"""What a source is called in the ledger, where no password may ever stand."""
+"""What a source is called in the ledger, where no password may ever appear."""
 
 import os
 import re
@@ -11,14 +11,14 @@ from headcount.ledger.entries import printable
 
 _ADDRESS = re.compile(r"(\w[\w+.-]*)://")
 _POSTGRES = ("postgres", "postgresql")
-# Spark's own idea of a setting whose value is a secret, which fits PostgreSQL's as well.
+# What Spark takes for the name of a setting whose value is secret; it fits PostgreSQL as well.
 SECRET = re.compile(r"secret|password|passfile|token|access[.]?key|credential", re.IGNORECASE)
 # A password with a / in it is taken for a port and the name of a database.
 _PUBLIC = {"user": r"[^@:/?#=]+", "host": r"[^@:?#=]+", "port": r"[\d,]+", "dbname": r"[^@:/?#=]+"}
 
 
 def public_name(source: object) -> str:
-    """Return the name of a source as it may be written down: nothing that may hold a password."""
+    """Return a source's name as it may be written down: nothing in it may hold a password."""
     if not isinstance(source, str | os.PathLike):
         return f"a table in memory ({type(source).__name__})"
     name = str(source)
@@ -50,8 +50,8 @@ def public_address(name: str) -> str:
 def source_key(source: object) -> object:
     """Return what tells a source from others: where it is, never what is in it.
 
-    It has all of an address but its secrets, with what the environment adds to it, and of files the
-    path or pattern. None for an address of which more may be secret than can be told.
+    For an address, that is all of it but its secrets, with what the environment adds; for files,
+    the path or pattern. None for an address in which more may be secret than can be recognised.
     """
     if not isinstance(source, str | os.PathLike):
         return public_name(source)
@@ -85,7 +85,7 @@ def _parameters(name: str) -> dict[str, str]:
         from psycopg.conninfo import conninfo_to_dict
 
         return {key: str(value) for key, value in conninfo_to_dict(name).items()}
-    except Exception:  # no such package, or no such address; it is said where it is opened
+    except Exception:  # no such package, or no such address; opening it will say so
         return {}
 
 

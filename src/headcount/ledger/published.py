@@ -30,11 +30,11 @@ _T = TypeVar("_T")
 
 
 class _TooLargeError(Exception):
-    """A file says more than any release does."""
+    """A file holds more than any release does."""
 
 
 def fingerprint_of_file(path: Path) -> str:
-    """Return what the release in a published Parquet or JSON file is known by."""
+    """Return the fingerprint of the release in a published Parquet or JSON file."""
     return _read(
         path,
         lambda: fingerprint_of_document(strict_json(path.read_bytes())),
@@ -45,7 +45,7 @@ def fingerprint_of_file(path: Path) -> str:
 def document_of_file(path: Path) -> dict[str, Any]:
     """Return what a published Parquet or JSON file says, as one JSON object.
 
-    Nothing but its size and its form is checked: it may say anything.
+    Only its size and its form are checked: it may say anything.
     """
     return _read(
         path,
@@ -57,7 +57,7 @@ def document_of_file(path: Path) -> dict[str, Any]:
 def account_of_file(path: Path) -> Account:
     """Return what a published Parquet or JSON file says about itself.
 
-    It is what the file says: whether it is true, a ledger can tell (`Ledger.find`).
+    It is only what the file says: a ledger can tell whether it is true (`Ledger.find`).
     """
     return _read(path, lambda: _account_in_json(path), lambda: _account_in_parquet(path))
 
@@ -99,7 +99,7 @@ def _checked(account: dict[str, Any]) -> Guarantee:
 
 
 def _read(path: Path, json: Callable[[], _T], parquet: Callable[[], _T]) -> _T:
-    """Return what a published file holds; errors say nothing of what is in it."""
+    """Return what a published file holds; errors say nothing about what is in it."""
     ending = path.suffix.lower()
     if ending not in (".json", ".parquet"):
         raise SourceError(

@@ -10,7 +10,7 @@ from headcount.privacy.accounting.filter import Cost
 
 
 def ensure_affordable(books: Books, dataset: str, actor: str, budget: Budget) -> None:
-    """Do nothing if the budget fits; else refuse it with what is left and what would fit."""
+    """Do nothing if the budget fits; else refuse it, and say what is left and what would fit."""
     cost = charge_of(budget)
     books.known(dataset)
     if dataset not in books.retired and not cost.fits(books.left(dataset, actor)):
@@ -44,7 +44,7 @@ def _sentence(books: Books, dataset: str, actor: str, budget: Budget, cost: Cost
 
 
 def _asked(budget: Budget, counted: Cost) -> str:
-    """Say what was asked for as it was typed, and what it counts as if that is something else."""
+    """Say what was asked for as it was typed, and what it counts as, if that differs."""
     name, amount = ("ρ", budget.rho) if was_given_as_rho(budget) else ("ε", budget.epsilon)
     typed = f"{name} = {short(amount)} and δ = {short(budget.delta)}"
     return typed if typed == shown(counted) else f"{typed}, which count as {shown(counted)}"

@@ -27,14 +27,14 @@ from headcount.errors import (
 from headcount.ledger.entries import NO_HASH, Entry, StoredEntry, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
 
-#: 1 had entries only. 2 had stored releases too, and a key that questions were known by. 3 has no
-#: key, and room for what is not settled yet. 4 has budgets for one user within one period, which an
+#: 1 had entries only. 2 had stored releases too, and a key that identified questions. 3 has no key,
+#: and room for what is not settled yet. 4 has budgets for one user within one period, which an
 #: older headcount would take for budgets of users.
 SCHEMA_VERSION = 4
-#: How much room a reservation makes sure of in a SQLite file, for the release that it will be
-#: settled with: some hundred thousand items, and what the journal needs for that.
+#: How much room a reservation sets aside in a SQLite file for the release that it will be settled
+#: with: some hundred thousand items, and what the journal needs for that.
 ROOM, ROOM_IN_JOURNAL = 2**22, 2**16
-#: How many seconds another process may hold the ledger before that is said.
+#: How many seconds another process may hold the ledger before the caller is told.
 SILENCE = 2.0
 #: The name of the advisory lock, which is the same everywhere and means nothing.
 _POSTGRES_LOCK = 0x6865616463
@@ -66,7 +66,7 @@ _room = sa.Table(
     sa.Column("identity", sa.Text, primary_key=True),
     sa.Column("filler", sa.LargeBinary, nullable=False),
 )
-# The row that is written anew with each reservation, so that the journal is as large as it is.
+# The row that is rewritten with each reservation, so that the journal is as large as that row.
 _JOURNAL = ""
 
 
@@ -127,16 +127,16 @@ class Transaction:
         return rows[0]
 
     def keep(self, number: int, content: bytes) -> None:
-        """Store what the release of an entry was."""
+        """Store the release of an entry."""
         self._connection.execute(_releases.insert().values(number=number, content=content))
 
     def kept(self, number: int) -> bytes | None:
-        """Return what the release of an entry was."""
+        """Return the stored release of an entry, if there is one."""
         if self.version < 2:
             return None
         query = sa.select(_releases.c.content).where(_releases.c.number == number)
         found: object = self._connection.execute(query).scalar_one_or_none()
-        if not isinstance(found, bytes | None):  # SQLite takes any value into any column
+        if not isinstance(found, bytes | None):  # SQLite accepts any value in any column
             raise VerificationError(f"the release of entry {number} was edited")
         return found
 
@@ -147,9 +147,9 @@ class Transaction:
         return list(self._connection.execute(sa.select(_releases.c.number)).scalars())
 
     def make_room(self, identity: str) -> None:
-        """Make sure of room for what a reservation will be settled with, in a SQLite file.
+        """Set aside room in a SQLite file for what a reservation will be settled with.
 
-        A disk that is full is noticed now, when nothing has been spent yet.
+        A full disk is noticed now, when nothing has been spent yet.
         """
         if self._connection.dialect.name == "sqlite":
             self.free_room(_JOURNAL)
@@ -158,13 +158,13 @@ class Transaction:
                 self._connection.execute(_room.insert().values(identity=name, filler=filler))
 
     def free_room(self, identity: str) -> None:
-        """Let go of the room of a reservation."""
+        """Free the room of a reservation."""
         self._connection.execute(_room.delete().where(_room.c.identity == identity))
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
         if self.version == 2:
-            # Questions were known by sizes and times of files, which depend on private data.
+            # Questions were identified by sizes and times of files, which depend on private data.
             for statement in (
                 "UPDATE headcount_releases SET question = NULL",
                 "DROP TABLE headcount_keys",
@@ -213,7 +213,7 @@ class Store:
     def _require_file(self) -> None:
         try:
             there = self._path.is_file()
-        except OSError as error:  # a folder that may not be looked into
+        except OSError as error:  # a folder that may not be read
             why = f"the ledger cannot be used: {error.strerror}"
             raise LedgerUnavailableError(why) from None
         if not there:
@@ -253,7 +253,7 @@ class Store:
                 stack.enter_context(_answered_within(2 * self._patience, connection))
             stack.enter_context(connection.begin())
             if writes and self._is_server:
-                # Whatever the server is set to: a commit that is reported is on its disk.
+                # Whatever the server's settings, a commit that is reported is on its disk.
                 patience = f"{round(1000 * self._patience)}ms"
                 for name, value in (("synchronous_commit", "on"), ("lock_timeout", patience)):
                     connection.execute(sa.select(sa.func.set_config(name, value, True)))
@@ -262,7 +262,7 @@ class Store:
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
-        """Say so if it takes long until the ledger can be used."""
+        """Say so if it takes long before the ledger can be used."""
         sentence = (
             "Waiting for the ledger: another process holds it, or its server does not answer. "
             f"It gives up after {self._patience:g} seconds."
@@ -285,7 +285,7 @@ class Store:
 
 
 def _raise_alone(error: LedgerError) -> NoReturn:
-    """Raise an error that does not carry along, as its context, what the database raised."""
+    """Raise an error without what the database raised as its context."""
     try:
         raise error from None
     finally:
@@ -293,7 +293,7 @@ def _raise_alone(error: LedgerError) -> NoReturn:
 
 
 def _is(row: sa.Row[Any], *kinds: type) -> bool:
-    """Whether a row has the types that were written; SQLite takes any value into any column."""
+    """Whether a row has the types that were written; SQLite accepts any value in any column."""
     return all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
 
 
@@ -326,14 +326,14 @@ def _answered_within(seconds: float, connection: sa.Connection) -> Iterator[None
             over.set()
 
 
-# hide_parameters: no error of SQLAlchemy's own is to hold what was being written.
+# hide_parameters: SQLAlchemy's own errors must not hold what was being written.
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
-        # Read-write but not made anew: a mistyped name must not become an empty ledger.
+        # Read-write, but never created: a mistyped name must not become an empty ledger.
         address = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
-        # A commit is on the disk when it returns, and no power failure undoes it: with a journal
-        # that is kept and overwritten, not unlinked, that takes no syncing of the folder.
+        # A commit is on the disk when it returns, and no power failure undoes it. With a journal
+        # that is kept and overwritten, not unlinked, the folder need not be synced for that.
         connection.execute("PRAGMA journal_mode = PERSIST")
         connection.execute("PRAGMA synchronous = FULL")
         return connection

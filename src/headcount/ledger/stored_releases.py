@@ -1,4 +1,4 @@
-"""Releases as the ledger keeps them, and what the question that one answers is known by."""
+"""Releases as the ledger keeps them, and what identifies the question that one answers."""
 
 import hashlib
 import io
@@ -36,7 +36,7 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
     """Return a question as the ledger keeps it, without any password."""
     if isinstance(question, Question):
         public = public_name(question.source)
-        # Any value may hold a password: an address, an option of Java, a key.
+        # Any value may hold a password: an address, a Java option, a key.
         conf = dict.fromkeys(question.spark_conf, "…")
         listed = None if question.items_from is None else "a list"
         written = replace(question, source=public, spark_conf=conf, items_from=listed).to_dict()
@@ -54,12 +54,12 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
 
 
 def known_by(dataset: str, question: AnyQuestion) -> str | None:
-    """Return what a question is known by; None if it is a new one whenever it is asked.
+    """Return what identifies a question; None if it is new each time it is asked.
 
-    Nothing of the data goes into it, and nothing that depends on the data, such as the size of a
-    file or when it was changed: whether a question is answered at no cost can be seen. That the
-    data is the same is for its owner to say, with a version. The form of what is hashed never
-    changes: ledgers are answered from for as long as they are kept.
+    No data goes into it, nor anything that depends on the data, such as the size of a file or when
+    it was changed: people can see whether a question is answered at no cost. It is for the owner of
+    the data to say, with a version, that it is the same. The form of what is hashed never changes:
+    ledgers answer questions for as long as they are kept.
     """
     if not isinstance(question, Question) or question.data_version is None:
         return None
@@ -81,7 +81,7 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
         "columns": question.columns,
         "data_version": question.data_version,
     }
-    # What questions did not have when the first were hashed is named only where it is asked for.
+    # What questions did not have when the first were hashed is added only if it is asked for.
     known |= {} if question.where is None else {"where": question.where}
     if layout := question.request.layout:
         known["layout"] = [layout.form, layout.delimiter]

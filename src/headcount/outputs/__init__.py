@@ -65,7 +65,7 @@ def render(
     colours: bool = False,
     width: int | None = None,
 ) -> bytes:
-    """Return a release in one of the formats; nothing in it steers a terminal that it is for.
+    """Return a release in one of the formats; if it is for a terminal, nothing in it steers it.
 
     Args:
         release: the release.

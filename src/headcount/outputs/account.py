@@ -29,7 +29,7 @@ class Account:
             )
 
     def columns_in_words(self) -> str:
-        """Return the item columns, as one reads them out."""
+        """Return the item columns, as they are read out."""
         if not self.columns:  # JSON names them in its rows, of which there are none
             return "the item columns"
         *others, last = map(repr, self.columns)

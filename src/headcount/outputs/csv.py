@@ -7,8 +7,8 @@ from headcount.outputs.escapes import visible
 from headcount.results.canonical import Plain, plain_rows
 from headcount.results.release import Release
 
-# A cell that begins with one of these is a formula to a spreadsheet, and item names are
-# anybody's text. Such a cell gets an apostrophe in front; so does one that begins with an
+# A cell that begins with one of these is a formula to a spreadsheet, and anybody may have written
+# an item name. Such a cell gets an apostrophe in front; so does one that begins with an
 # apostrophe, so that taking one leading apostrophe away always gives the text back.
 LEADING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
 
@@ -16,7 +16,7 @@ LEADING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠"
 def to_csv(release: Release, *, for_terminal: bool = False) -> bytes:
     """Return a release as CSV in UTF-8, with text quoted.
 
-    A terminal gets control characters as escapes, which no program can turn back.
+    For a terminal, control characters are escapes, which no program can turn back.
     """
     import pyarrow as pa
 

@@ -89,5 +89,5 @@ def to_datasheet(account: Account) -> bytes:
 
 
 def _inert(text: str) -> str:
-    """Return text that is itself in Markdown: no markup, link, HTML or cell comes of a name."""
+    """Return text that Markdown shows as it is: no name becomes markup, a link, HTML or a cell."""
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", visible(text))

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that appear whole or not at all."""
 
 import contextlib
 import itertools
@@ -18,11 +18,11 @@ _PREFIX = ".headcount-"
 class AtomicFile:
     """A file that appears under its name only when it is complete.
 
-    Entering finds out that the place can be written to, before any work is done. Until `commit`
-    nothing lies there, so that a process that is killed leaves nothing behind.
+    Entering checks that the place can be written to, before any work is done. Until `commit`
+    nothing is there, so a process that is killed leaves nothing behind.
 
-    A file that is there already is replaced only with ``force``, and never if it is a database, or
-    belongs to the ``source`` or the ``ledger``.
+    An existing file is replaced only with ``force``, and never if it is a database, or belongs to
+    the ``source`` or the ``ledger``.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ def _is_database(path: Path) -> bool:
 def _new_file(folder: Path) -> tuple[Path, int]:
     """Make a file in a folder, with the rights of any new file there; return it and its handle.
 
-    The system applies the umask. To ask for it is to change it, for all threads.
+    The system applies the umask, which cannot be read without changing it, for all threads.
     """
     for number in itertools.count():
         path = folder / f"{_PREFIX}{os.getpid()}-{number}"

@@ -45,7 +45,7 @@ class Columns:
         )
 
     def cut_to(self, width: int) -> "Columns | None":
-        """Return columns that fit, with names cut where they must be; None if that is too much."""
+        """Return columns that fit, with names cut if they must be; None if that is not enough."""
         widths = self.widths()
         names, numbers = widths[: self.names], widths[self.names :]
         room = width - sum(numbers) - len(GAP) * (len(widths) - 1)
@@ -72,7 +72,7 @@ class Columns:
         }
         kept = [name for name in numbers if name not in bounds | set(errors.values())]
         place = {name: self.names + n for n, name in enumerate(numbers)}
-        # So that the signs are in line below each other.
+        # So that the signs line up.
         widest = {
             error: max((width_of(row[place[error]]) for row in self.rows), default=0)
             for error in set(errors.values())

@@ -53,7 +53,7 @@ def _row(tag: str, cells: list[tuple[str, str]]) -> str:
 
 
 def _cut(value: Plain) -> str:
-    """Return a name as HTML that shows it, and is nothing else; a long one ends in dots."""
+    """Return HTML that shows a name and does nothing else; a long one ends in dots."""
     text = visible(unless_blank(str(value)))
     return escape(text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…")
 

@@ -15,10 +15,10 @@ from headcount.engines.files import as_path, named
 from headcount.errors import OutputError
 from headcount.inputs.stdin import STDIN
 
-# What SQLite and DuckDB keep next to a database, which is lost without it.
+# The files that SQLite and DuckDB keep next to a database, which is lost without them.
 _BESIDE = ("", "-journal", "-wal", "-shm", ".wal")
 
-_STDIN_NUMBER = 0  # of the file that stdin is
+_STDIN_NUMBER = 0  # the number of the file that stdin is
 
 _Identity = tuple[int, int]
 
@@ -96,7 +96,7 @@ def _lies_in(output: Path, folder: Path) -> bool:
     inside: set[_Identity | None] = {_identity(folder)}
     for here, folders, files in os.walk(folder, followlinks=True):
         below = {name: _identity(os.path.join(here, name)) for name in folders}  # noqa: PTH118
-        folders[:] = [name for name in folders if below[name] not in inside]  # a link may go round
+        folders[:] = [name for name in folders if below[name] not in inside]  # links may loop
         inside.update(below.values())
         inside.update(_identity(os.path.join(here, name)) for name in files)  # noqa: PTH118
     inside.discard(None)

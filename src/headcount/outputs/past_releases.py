@@ -1,4 +1,4 @@
-"""Releases that were written before, told by what they look like."""
+"""Releases that were written before, recognised by what they look like."""
 
 import csv
 from pathlib import Path

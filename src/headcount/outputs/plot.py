@@ -33,7 +33,7 @@ def plot(release: Release, top: int, ax: "Axes | None") -> "Axes":
     # A count is a whole number, and may lie outside of an interval narrower than its rounding.
     errors = [(counts - lower).clip(0), (upper - counts).clip(0)]
     ax.barh(places, counts, xerr=errors, color="C0", error_kw={"ecolor": "0.35", "capsize": 2})
-    # Names are anybody's text: dollars in them do not make formulas.
+    # Anybody may have written a name: dollars in it must not make a formula.
     ax.set_yticks(places, _labels(table, release.item_columns), parse_math=False)
     ax.invert_yaxis()
     ax.set_xlim(left=0)

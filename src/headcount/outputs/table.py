@@ -10,7 +10,7 @@ from headcount.results.periods import period_among
 from headcount.results.release import Release
 from headcount.views.histogram import RESULT_COLUMNS
 
-# Wider cells are written in full but not padded to, so one long name spoils one line only.
+# Wider cells are written in full but not padded to, so one long name spoils only one line.
 _WIDEST_PADDING = 48
 
 # What terminals understand.
@@ -26,8 +26,8 @@ def to_table(
 ) -> bytes:
     """Return a release as aligned columns, with all rows or the first ``limit``.
 
-    Where rows are about periods and nothing else, they are in the order of these. With a width, it
-    is made to fit into as many columns of a terminal.
+    Rows that are about periods and nothing else are in order of time. With a width, the table is
+    made to fit into that many columns of a terminal.
     """
     import pyarrow as pa
 

@@ -1,7 +1,7 @@
 """The pictures of a release: places and labels, which the templates draw.
 
-They are drawn with the release, not by the page: they need no program there, print, and a reader
-who cannot see them finds every number in words or in the table.
+They are drawn with the release, not by the page: they need no program there, they print, and a
+reader who cannot see them finds every number in words or in the table.
 """
 
 import math
@@ -17,7 +17,7 @@ from headcount.privacy.mechanisms.further.aggregates import mean_of, sum_of
 
 #: As many as can be read at a glance; the table has all.
 BARS = 20
-#: More points than a screen is wide are not seen.
+#: More points than fit across a screen cannot be seen.
 POINTS = 400
 PANELS = 12
 _MEAN = "Mean"
@@ -38,9 +38,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """The items with the largest numbers; of means, those of the items with the highest counts.
+    """The items with the largest numbers; for means, the items with the highest counts.
 
-    ``measure`` is the column, ``kind`` and ``column`` what it says: the sum of which column.
+    ``measure`` is the column; ``kind`` and ``column`` say what it is, such as the sum of a column.
     """
 
     measure: str
@@ -95,7 +95,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Part:
-    """What one purpose took of ρ."""
+    """How much of ρ one purpose took."""
 
     purpose: str
     used: str
@@ -243,7 +243,7 @@ def shares_of(document: Document) -> list[Share]:
 
 
 def parts_of(document: Document) -> list[Part]:
-    """Return what ρ was spent on, in the order of the steps; nothing if that is not told."""
+    """Return what ρ was spent on, in the order of the steps; nothing if that is not stated."""
     guarantee = document.guarantee
     return [
         Part(purpose, shown_above(spent["rho"], 3), percent(min(1.0, spent["rho"] / guarantee.rho)))

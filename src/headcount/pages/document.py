@@ -46,7 +46,7 @@ class Document:
         columns: the names of its columns.
         rows: its rows, highest counts first.
         guarantee: what is promised.
-        json: the same as a JSON file that `headcount verify` knows.
+        json: the same as a JSON file that `headcount verify` recognises.
     """
 
     columns: list[str]
@@ -128,7 +128,7 @@ class Document:
         return [self.columns.index(of[name]) if name in of else None for name in self.columns]
 
     def whole_columns(self) -> list[bool]:
-        """Return of each column whether all its values are whole: JSON in a browser cannot tell."""
+        """Return whether each column's values are all whole: JSON in a browser cannot tell."""
         return [all(isinstance(value, int) for value in self.column(name)) for name in self.columns]
 
     def row_for_people(self, row: list[Plain]) -> list[str]:
@@ -187,7 +187,7 @@ def _number(value: Plain) -> float:
 
 
 def _check_guarantee(guarantee: Guarantee) -> None:
-    """Refuse an account whose numbers are none, which anybody may have written into a file."""
+    """Refuse an account whose numbers are not numbers; anybody may have written the file."""
     spent = guarantee.spent
     numbers = [guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"]]
     numbers += [part["rho"] for part in guarantee.spent_on.values()]

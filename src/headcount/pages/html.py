@@ -1,8 +1,9 @@
 """Templates that escape by default, and a policy that forbids the page every request.
 
-Names of items, columns and files are anybody's text. In a template each passes `_inert`, then the
-escaping of HTML; data for the page's own program is JSON in which no tag can begin; and nothing but
-the one program and the one style sheet of headcount, by their hashes, is run or applied.
+Anybody may have written the names of items, columns and files. In a template, each passes through
+`_inert` and then the escaping of HTML; data for the page's own program is JSON in which no tag can
+begin; and nothing but headcount's one program and one style sheet, by their hashes, is run or
+applied.
 """
 
 import base64
@@ -32,7 +33,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def tidy(text: str) -> str:
-    """Return a text with 1e-06 in it as 1e-6, which is how people write it."""
+    """Return a text with 1e-06 written as 1e-6, as people write it."""
     return re.sub(r"(?<=\de)([+-])0+(?=\d)", r"\1", text)
 
 
@@ -44,7 +45,7 @@ def _inert(value: object) -> object:
 def _json_text(text: str) -> Markup:
     r"""Return JSON for a script element, the same to any parser.
 
-    ``<`` occurs in strings only, where ``\u003c`` means it; so no tag or comment begins in it.
+    ``<`` occurs in strings only, where ``\u003c`` means the same; so no tag or comment begins.
     """
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 (nothing is left that HTML reads)
 

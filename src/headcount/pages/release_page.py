@@ -18,7 +18,7 @@ from headcount.results.release import Release
 
 #: The rows in the page itself, and those of each page of the table.
 ROWS = 25
-#: Whole numbers from here on are not all numbers to a browser: they are given as text too.
+#: A browser cannot tell all whole numbers from here on apart, so they are given as text too.
 _EXACT = 2**53
 
 

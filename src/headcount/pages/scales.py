@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Tick:
-    """A number along a picture: where, as a part of its length in per cent, and what it says."""
+    """A number along a picture: where it is, in per cent of the length, and what it says."""
 
     at: float
     label: str
@@ -35,7 +35,7 @@ def logarithmic(low: float, high: float) -> Scale:
 
 
 def steps_around(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten, or only the powers of many, that enclose a range."""
+    """Return 1, 2 and 5 times powers of ten that enclose a range; only the powers, if many do."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     first -= 10.0**first > low  # a logarithm may be rounded past a whole number
     last += 10.0**last < high
@@ -50,7 +50,7 @@ def steps_around(low: float, high: float) -> list[float]:
 
 
 def line(points: Sequence[Point]) -> str:
-    """Return the path through points; a point is right and down, as shares."""
+    """Return the path through points; a point is how far right and down it is, as shares."""
     return "M" + "L".join(f"{_place(x)} {_place(y)}" for x, y in points) if points else ""
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a forecast, and that it makes sense."""
+"""What is asked of a forecast, checked to make sense."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ def plan(
     comes out is a release: what ``like`` holds is not protected.
 
     Args:
-        budget: what the release may spend; or give it as one of the next two.
+        budget: what the release may spend; or give one of the next two instead.
         epsilon: as for `release`.
         rho: as for `release`.
         delta: as for `release`.
@@ -68,7 +68,7 @@ def plan(
         relative_error: as for `release`.
         candidates: as for `release`.
         max_items_per_user: as for `release`.
-        progress: called with what is being done.
+        progress: called with a text about each step.
 
     Raises:
         InputError: what was asked for cannot be done.
@@ -136,7 +136,7 @@ def _plain(number: int | None) -> int | None:
 
 
 def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> "Shape":
-    """Return a guess, which keeps a bound that its mean does not contradict."""
+    """Return a guess, with a bound unless its mean contradicts it."""
     from headcount.evaluation.standin import Shape
 
     guess = Shape(users, items_per_user, items)
@@ -144,7 +144,7 @@ def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> 
 
 
 def _missing(what: str, **parts: object) -> SettingsError:
-    """Return what to say where some parts are None, by their names on both faces."""
+    """Return the error for parts that are None, by their names as options and as arguments."""
     named = {name: f"--{name.replace('_', '-')} ({name}=)" for name in parts}
     missing = ", ".join(named[name] for name, value in parts.items() if value is None)
     *others, last = named.values()

@@ -35,21 +35,21 @@ class Forecast:
         basis: ``"guess"``, or ``"stand-in"`` if data was read.
         budget: the budget.
         method: the method.
-        chosen: what it chose in the simulations, the most frequent first; empty if it never does.
+        chosen: what it chose in the simulations, most frequent first; empty if it never chooses.
         relative_error: r, the error that is aimed at.
         users: how many users the stand-in has.
         items_per_user: how many items they have on average.
         items: how many items there are.
         counts: how many users the item of a rank has, for some ranks.
         runs: how many simulations there were.
-        simulated_users: how many users were simulated; with fewer than ``users``, a ρ that is as
-            many times higher, squared, makes the noise as large in proportion.
+        simulated_users: how many users were simulated; if fewer than ``users`` by some factor, a ρ
+            that is higher by its square keeps the noise as large in proportion.
         released: how many items come out.
         smallest: the smallest count that comes out; None if nothing does.
         within: the share of counts within ``relative_error`` of the truth; None if nothing does.
-        std_error: the median standard error, as a part of the count; None if nothing does.
+        std_error: the median standard error, as a share of the count; None if nothing does.
         at_least: whether more may come out than was seen, because too few users were simulated for
-            counts as small as those.
+            counts that small.
         max_items_per_user: the most items of a user that count, if such a bound was given.
     """
 
@@ -187,7 +187,7 @@ def _count(number: float) -> str:
 
 
 def _few(number: float) -> str:
-    """Write a mean of counts, so that what is seldom is not nothing."""
+    """Write a mean of counts, so that what is rare does not become nothing."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 

@@ -22,26 +22,26 @@ from headcount.planning.forecast import Basis, Estimate, Forecast
 from headcount.privacy.accounting.budget import LARGEST_RHO, Budget
 from headcount.privacy.mechanisms import Mechanism, Options, Progress, mechanism
 
-#: What a guess leaves open: how much sizes of users differ. In 13 real sets σ of their logarithms
-#: was 0.4 to 1.8, and 1 in the middle.
+#: What a guess leaves open: how much the sizes of users differ. In 13 real sets, σ of their
+#: logarithms was 0.4 to 1.8, and 1 in the middle.
 SPREAD = 1.0
-#: For the range: more comes out where popularity falls slower and users are alike, less where not.
-#: As changes of the exponent and of the spread.
+#: For the range: more comes out where popularity falls more slowly and users are alike, less where
+#: not. As changes to the exponent and to the spread.
 OTHERS = ((-0.2, -0.5), (0.2, 0.5))
 #: How often common habits, or a stand-in, are simulated.
 RUNS = 3
-#: Pairs of users and items in one simulation, which is half a second's work, and of a stand-in.
+#: The most pairs of users and items in one simulation (half a second's work) and in a stand-in.
 MOST_PAIRS, MOST_PAIRS_READ = 500_000, 4_000_000
-#: Users in one simulation, whatever they have.
+#: The fewest users in one simulation, whatever they have.
 LEAST_USERS = 300
 #: Where simulated users stand for several each and the smallest count is fewer of them than this,
-#: less came out than of all users: a fifth less at 10, half at 2. Above, it was the same within 4 %
-#: by pcr and 12 % by auto, measured on gowalla and on made-up data.
+#: less came out than with all users: a fifth less at 10, half at 2. Above it, as much came out,
+#: within 4 % by pcr and 12 % by auto, measured on gowalla and on made-up data.
 LEAST_COUNT = 12
-#: With a higher ρ items of a few simulated users come out (measured on 5,000 users with ten items
-#: each), so that others are missing for lack of users.
+#: With a higher ρ, items of only a few simulated users come out (measured on 5,000 users with ten
+#: items each), so others are missing for lack of users.
 FINEST_RHO = 1000.0
-#: Some ranks whose counts are told, so that a guess can be judged.
+#: Some ranks whose counts are shown, so that a guess can be judged.
 RANKS = (1, 10, 100, 1000, 10_000)
 
 
@@ -70,7 +70,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Planner:
-    """What is to be forecast, whatever it is for."""
+    """What is to be forecast, for whatever data."""
 
     budget: Budget
     method: str
@@ -80,10 +80,10 @@ class Planner:
     def mechanism(self, scale: float = 1.0) -> Mechanism:
         """Return the mechanism for simulated users, each of whom stands for several.
 
-        Their counts are smaller by that factor, and at a ρ that is larger by its square so is all
-        noise. δ, and what it is spent on, stays as it is.
+        Their counts are smaller by that factor, and so is all noise, at a ρ that is larger by its
+        square. δ, and what it is spent on, stays as it is.
         """
-        budget = copy.copy(self.budget)  # one made of ρ would spend another part of δ on selection
+        budget = copy.copy(self.budget)  # from ρ, it would spend another part of δ on selection
         rho = min(budget.rho * scale**2, LARGEST_RHO)
         object.__setattr__(budget, "rho", rho)
         return mechanism(self.method).of(self.options, budget)
@@ -112,7 +112,7 @@ class Planner:
         )
 
     def from_stand_in(self, dataset: Dataset) -> Forecast:
-        """Simulate data that was read, or as many of its users as is not too much."""
+        """Simulate data that was read, or only some of its users if there are too many."""
         users, pairs = dataset.number_of_users, dataset.users.size
         if not pairs:
             raise SourceError("the stand-in has no row with a user and an item")

@@ -1,6 +1,6 @@
 """The frozen form of a release: what a ledger hashes, and what JSON and CSV files show.
 
-A fingerprint has to come out the same in years, on any machine and with any version of Python,
+A fingerprint has to come out the same years later, on any machine and with any version of Python,
 PyArrow or headcount, so nothing here goes through Python objects whose text may change. It starts
 from what was published (the account in the table's metadata, as it was written, and the columns),
 and every Arrow type has a text that is defined here and never changes. A release that needs another
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: The form of a release that is written today: the second, whose account says how the release came
-#: about. A release that names no form is of an older headcount. Values have the same texts in all.
+#: about. A release that names no form is of an older headcount. Values have the same text in all.
 FORMAT = "headcount-release-2"
 FIRST_FORMAT = "headcount-release-1"
 _KNOWN = (None, FIRST_FORMAT, FORMAT)
@@ -36,7 +36,7 @@ _SECONDS_PER_DAY = 86_400
 
 
 def canonical_json(value: object) -> str:
-    """Return the one way in which a JSON value is written where it is hashed."""
+    """Return a JSON value in the one form in which it is hashed."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -56,7 +56,7 @@ def account_of(table: "pa.Table") -> dict[str, Any]:
     """Return the account that a table carries in its metadata, as it was written.
 
     Raises:
-        ValueError: it has none, or says anything else besides.
+        ValueError: it has none, or anything else besides.
     """
     metadata = table.schema.metadata or {}
     if list(metadata) != [METADATA_KEY]:
@@ -68,7 +68,7 @@ def account_of(table: "pa.Table") -> dict[str, Any]:
 
 
 def fingerprint(table: "pa.Table") -> str:
-    """Return what a release is known by: a hash of all that is published of it."""
+    """Return what identifies a release: a hash of all that is published of it."""
     return fingerprint_of_document(document_of(table))
 
 
@@ -98,12 +98,12 @@ def ensure_known(form: object) -> None:
 
 
 def plain_rows(table: "pa.Table") -> Iterator[tuple[Plain, ...]]:
-    """Return the rows of a table as values that JSON and CSV can hold without losing any of it."""
+    """Return the rows of a table as values that JSON and CSV can hold without loss."""
     return zip(*(plain_column(column) for column in table.columns), strict=True)
 
 
 def plain_column(column: "pa.ChunkedArray") -> list[Plain]:
-    """Return the values of one column: truth, whole numbers and text as they are.
+    """Return the values of one column: truth values, whole numbers and text as they are.
 
     Floats that are not finite are text, bytes are hexadecimal, decimals have all digits of their
     column. Dates and times are written as in ISO 8601, with no fraction, six digits of it, or nine,

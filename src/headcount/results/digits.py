@@ -1,9 +1,9 @@
-"""The digits that mean something: three of a standard error, and those of an interval to its place.
+"""The digits that mean something: three of a standard error, and an interval to the same place.
 
 A standard error says how far the digits of a count can be trusted. Three digits of it, rounded up,
-overstate it by at most 1 %. What is rounded is what is published, in every form alike, so that all
-of them have one fingerprint. It is post-processing. A standard error is rounded up and an interval
-outwards, so that a release never claims to be more precise than it is.
+overstate it by at most 1 %. The rounded numbers are what is published, in every form alike, so that
+all forms have one fingerprint. It is post-processing. A standard error is rounded up and an
+interval outwards, so that a release never claims to be more precise than it is.
 """
 
 import math
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from headcount.privacy.mechanisms.base import COUNT
 
 _SIGNIFICANT = 3
-# No noise is smaller: amounts are multiples of 2⁻¹⁵⁸ at least. An error of 0 is taken for it.
+# No noise is smaller: amounts are multiples of 2⁻¹⁵⁸ at least. An error of 0 is taken to be this.
 _LEAST_ERROR = 1e-50
 # Floats from here on are whole numbers, and have no digits to lose.
 _WHOLE_FROM = 2.0**53
 
-#: A number for people to read has one decimal more for each of these that its standard error is
-#: below, so that two digits of the error are seen, and all the whole ones.
+#: A number for people to read has one more decimal for each of these that its standard error is
+#: below, so that two digits of the error are shown, and all the whole ones.
 DECIMALS_BELOW = (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
-#: With an error below the first of these, or from the second on, it is written with an exponent.
+#: If its error is below the first of these, or it reaches the second, it is shown with an exponent.
 EXPONENTS = (0.00001, 1e16)
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 def for_people(value: object, error: object) -> str:
     """Write a released number with the digits that its standard error leaves it.
 
-    Whole numbers have all of theirs. Where no error is known, one decimal is shown.
+    Whole numbers keep all of theirs. Where no error is known, one decimal is shown.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
@@ -48,7 +48,7 @@ def for_people(value: object, error: object) -> str:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    """Write a number with so many decimals, halves rounded away from 0, as a browser does."""
+    """Write a number with that many decimals, halves rounded away from 0, as a browser does."""
     if not math.isfinite(value):
         return str(value)
     with localcontext() as context:
@@ -80,7 +80,7 @@ def rounded_interval(errors: Floats, lower: Floats, upper: Floats) -> tuple[Floa
 
 
 def _decimals(errors: Floats) -> NDArray[np.int64]:
-    """Return how many decimals a number with so large an error has; below 0 for tens and so on."""
+    """Return how many decimals a number with such an error has; below 0 for tens and so on."""
     size = np.floor(np.log10(np.maximum(errors, _LEAST_ERROR)))
     decimals: NDArray[np.int64] = (_SIGNIFICANT - 1 - size).astype(int)
     return decimals
@@ -90,7 +90,7 @@ def _floor(values: Floats, decimals: NDArray[np.int64]) -> Floats:
     """Return values rounded down; each is the float that is nearest to the decimal."""
     scale = 10.0 ** np.abs(decimals)
     scaled = np.where(decimals >= 0, values * scale, values / scale)
-    # What has no more digits already must not lose one to the arithmetic.
+    # A value that already has so few digits must not lose one to the arithmetic.
     near = np.rint(scaled)
     exact = np.where(decimals >= 0, near / scale, near * scale) == values
     whole = np.where(exact, near, np.floor(scaled))

@@ -15,7 +15,7 @@ from headcount.results.provenance import Provenance
 
 #: The variant of differential privacy that every release satisfies, besides (ε, δ)-DP.
 VARIANT = "approximate zCDP"
-#: Neighbouring datasets differ by the rows of one privacy unit, which are there or not.
+#: Neighbouring datasets differ by the rows of one privacy unit, which are present or absent.
 ADJACENCY = "add or remove"
 #: Whose rows those are, in a word; `Unit` has the sentence. Other units, such as a user within a
 #: period, get words of their own.
@@ -29,7 +29,7 @@ class Guarantee:
     """What may be told to the world about a release: nothing in it depends on unreleased data.
 
     The release is ``delta``-approximate ``rho``-CDP and (``epsilon``, ``delta``)-DP.
-    ``private`` is False for a run with a seed, about which nothing of this is true.
+    ``private`` is False for a run with a seed, of which none of this is true.
 
     Attributes:
         unit: whose privacy is protected.
@@ -38,12 +38,12 @@ class Guarantee:
         epsilon: ε of the whole release.
         private: whether all this is true.
         method: how the release was made.
-        spent: what of the budget was used: {"rho", "delta"}, rounded up.
+        spent: how much of the budget was used: {"rho", "delta"}, rounded up.
         settings: the mechanism's parameters.
-        totals: what was released about all users: for each name its count, standard error and ends.
+        totals: what was released about all users: by name, the count, standard error and interval.
         version: of headcount.
-        variant: the variant of differential privacy; None in releases of the first form, as all
-            that follows.
+        variant: the variant of differential privacy; None in releases of the first form, as is
+            all that follows.
         adjacency: how neighbouring datasets differ.
         privacy_unit: whose rows they differ by, in a word.
         delta_split: what δ pays for: {"selection", "conversion"} (budget.md).
@@ -85,9 +85,9 @@ class Guarantee:
         Args:
             budget: what may be spent.
             method: how the release is made.
-            private: whether it is without a seed.
+            private: whether it is made without a seed.
             unit: what is protected.
-            within: the period within which a user's rows are; None for all of them.
+            within: the period within which a user's rows are protected; None if all of them are.
             settings: what is known before the mechanism adds its own.
             provenance: where the release comes from.
         """
@@ -110,7 +110,7 @@ class Guarantee:
 
     @classmethod
     def from_account(cls, account: Mapping[str, Any]) -> "Guarantee":
-        """Return the guarantee that a published account states, of any form there was.
+        """Return the guarantee that a published account states, in any form so far.
 
         Raises:
             ValueError: only a newer headcount knows the form.
@@ -127,7 +127,7 @@ class Guarantee:
 
     @property
     def spent_on(self) -> dict[str, dict[str, float]]:
-        """What was spent, as in ``spent``, by what it was for; empty if that is not told."""
+        """What was spent, as in ``spent``, by what it was for; empty if that is not stated."""
         parts = self.settings.get(SPENT_ON, {})
         if not isinstance(parts, dict):
             raise TypeError("what was spent on what is a table")

@@ -202,7 +202,7 @@ def _about_periods(
 
 
 def _cut_short(days: DayRange, period: str) -> str:
-    """Say which periods of a range have days outside it, if any have."""
+    """Say which periods of a range have days outside it, if any do."""
     cut_first, cut_last = days.cuts(period)
     if not (cut_first or cut_last):
         return ""

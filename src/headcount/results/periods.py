@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import date
 
-#: What the columns of a release are called that say which period a row is about.
+#: The names of the columns of a release that say which period a row is about.
 PERIODS = ("day", "week", "month", "year")
 
 

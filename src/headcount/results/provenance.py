@@ -26,7 +26,7 @@ class Provenance:
     Attributes:
         mechanisms: the differentially private steps, in the order in which they ran.
         post_processing: what was done to their answers, which costs no privacy.
-        public: what was taken as public, so that nothing was paid for it.
+        public: what was taken as public, so nothing was paid for it.
         date: the day on which it was asked for, in UTC, as YYYY-MM-DD; None for a run with a seed,
             which is a function of its seed alone.
         period: the time that the data is about, if it was stated.

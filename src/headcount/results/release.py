@@ -50,7 +50,7 @@ class Release:
 
     @property
     def spent(self) -> dict[str, float]:
-        """What of the budget was used."""
+        """How much of the budget was used."""
         return self.guarantee.spent
 
     @property
@@ -128,7 +128,7 @@ class Release:
 
         Args:
             path: a file that ends in ``.parquet``, ``.json``, ``.csv`` or ``.html``.
-            force: whether to replace a file that is there; never one that is a database.
+            force: whether to replace an existing file; a database is never replaced.
         """
         from headcount.outputs import write
 
@@ -173,7 +173,7 @@ def build_release(
     import pyarrow as pa
 
     order = np.argsort(-made.counts.estimates, kind="stable")
-    # Rationed release has put them in order. To take rows, Arrow imports all of its functions.
+    # Rationed release has put them in order, and taking rows makes Arrow import all its functions.
     ordered = np.array_equal(order, np.arange(order.size))
     named = made.items if ordered else made.items.take(to_arrow(order))
     table: dict[str, Any] = dict(zip(named.column_names, named.columns, strict=True))
@@ -208,7 +208,7 @@ def _interval(
 ) -> tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]:
     """Return standard errors and 95 % intervals as they are published.
 
-    What cannot be below ``lowest`` has an interval that ends as far above it as noise reaches, also
+    The interval of what cannot be below ``lowest`` ends as far above it as noise reaches, even
     where the noise made the value much lower: one of no width would claim to be exact.
     """
     import numpy as np
@@ -250,12 +250,12 @@ def metadata_of(guarantee: Guarantee) -> dict[bytes, bytes]:
 
 
 def release_of_table(table: "pa.Table") -> Release:
-    """Return the release that a table with its guarantee in its metadata holds."""
+    """Return the release in a table that has its guarantee in its metadata."""
     return Release(table, Guarantee.from_account(account_of(table)))
 
 
 def _spent_on(costs: dict[str, Cost]) -> dict[str, object]:
-    """Return what was spent on what, as a setting; nothing if all of it was for the same."""
+    """Return what was spent on what, as a setting; nothing if all was for one purpose."""
     parts = {purpose: spent_of(cost) for purpose, cost in costs.items()}
     return {SPENT_ON: parts} if len(parts) > 1 else {}
 

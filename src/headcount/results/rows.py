@@ -25,7 +25,7 @@ class RowLimits:
     Attributes:
         min_users: the lowest released count that is kept.
         top: how many rows are kept at most, highest counts first.
-        per: the columns of segments, each of which keeps as many.
+        per: the columns of segments, each of which keeps that many.
     """
 
     min_users: int | None = None
@@ -63,9 +63,9 @@ class RowLimits:
         return Release(table.replace_schema_metadata(metadata_of(guarantee)), guarantee)
 
     def _within_top(self, table: "pa.Table") -> list[bool]:
-        """Return whether each row is among the highest counts of its segment; rows fall by count.
+        """Return whether each row is among the top of its segment; rows are by falling count.
 
-        Without segments all rows are of one.
+        Without segments, all rows are in one.
         """
         places: Counter[tuple[object, ...]] = Counter()
         kept = []

@@ -92,7 +92,7 @@
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      // Numbers are looked at from the largest, names from the first.
+      // Numbers start with the largest, names with the first.
       const down = sorting.column === column ? !sorting.down : column >= items;
       sorting = { column, down };
       heads.forEach((other) => other.removeAttribute("aria-sort"));
@@ -128,7 +128,7 @@
   byId("save-csv").addEventListener("click", () => save(`${marked}.csv`, "text/csv", csv()));
   byId("save-json").addEventListener("click", () => save(`${marked}.json`, "application/json", text));
 
-  // What is folded away on the screen is on paper.
+  // What is folded away on the screen is unfolded on paper.
   addEventListener("beforeprint", () => {
     for (const folded of document.querySelectorAll("details")) folded.open = true;
   });
