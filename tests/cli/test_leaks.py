@@ -223,8 +223,8 @@ def test_messages_do_not_depend_on_how_much_there_is(headcount, tmp_path, rows):
     (tmp_path / "e.csv").write_text("uid,item\n" + "u,a\n" * rows + "u,a,b\n" + "u,a\n" * rows)
     ran = headcount("release", tmp_path / "e.csv", "--user", "uid", "--item", "item", "--rho", "1")
     assert ran.err == (
-        "headcount: the events cannot be read: a line of the CSV does not have the form that "
-        "was expected: UTF-8, as many fields as the header has, commas between, quotes closed\n"
+        "headcount: the events cannot be read: a line of the CSV is not in the expected form: "
+        "UTF-8, as many fields as the header, separated by commas, quotes closed\n"
     )
 
 

@@ -44,7 +44,7 @@ def test_a_format_takes_the_place_of_an_ending(tmp_path):
     assert counts(tmp_path / "events.log.gz", layout=Layout("json")) == {"a": 2}
     with pytest.raises(SourceError, match="is not what the input format says"):
         counts(tmp_path / "events.dat", layout=Layout("csv"))
-    with pytest.raises(SourceError, match="say which with --input-format"):
+    with pytest.raises(SourceError, match="name it with --input-format"):
         counts(tmp_path / "events.txt")
     with pytest.raises(SettingsError, match="an input format is one of: parquet, arrow"):
         Layout("excel")
@@ -119,7 +119,7 @@ def test_no_delimiter_is_guessed_where_there_are_columns(tmp_path):
 
 def test_what_is_expected_of_a_line_names_the_delimiter(tmp_path):
     (tmp_path / "e.csv").write_text("u;i\n1;a;b\n")
-    with pytest.raises(SourceError, match="';' between, quotes closed"):
+    with pytest.raises(SourceError, match="separated by ';', quotes closed"):
         counts(tmp_path / "e.csv", layout=Layout(delimiter=";"))
 
 

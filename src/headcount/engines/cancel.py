@@ -11,17 +11,17 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 
 
 class CancelToken:
-    """Ends the releases that it was given to, once `cancel` is called, from any thread.
+    """Ends the releases that it was given to once `cancel` is called, from any thread.
 
-    The engine's query is ended too, where the engine can do that; Polars finishes the one that it
-    is at. A release that was cancelled raises `headcount.CancelledError`.
+    The engine's query is ended too, if the engine can do that; Polars finishes its current one. A
+    cancelled release raises `headcount.CancelledError`.
     """
 
     def __init__(self) -> None:
         self._called: Future[None] = Future()
 
     def cancel(self) -> None:
-        """End what is running, and whatever is begun with this token later."""
+        """End what is running, and whatever starts with this token later."""
         with suppress(InvalidStateError):
             self._called.set_result(None)
 
@@ -36,9 +36,9 @@ class CancelToken:
             raise CancelledError
 
     def wait_for(self, future: "Future[Any]") -> None:
-        """Wait until something is done, or `cancel` is called."""
-        # Again and again: a signal that another thread received, or that came just before, does not
-        # end a wait. Python looks for it in between.
+        """Wait until a future is done, or `cancel` is called."""
+        # In many short waits: a signal that another thread received, or that came just before, does
+        # not end a wait. Python looks for it in between.
         ended = (future, self._called)
         while not wait(ended, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED).done:
             pass

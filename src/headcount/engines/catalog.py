@@ -16,8 +16,8 @@ class Relation:
 
     Attributes:
         columns: their names, in order.
-        stored: whether it holds its rows itself. A view does not, and nor is that known of a
-            foreign or virtual table, or of one with row-level security.
+        stored: whether it is known to store its own rows. A view does not, and it is not known of
+            a foreign or virtual table, or of one with row-level security.
     """
 
     columns: Sequence[str]
@@ -28,10 +28,10 @@ class Catalog(Protocol):
     """The tables and functions of a database."""
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
-        """Return what a query means by a name, or nothing if there is no such table or view."""
+        """Return the table or view that a name means in a query, or None if there is none."""
 
     def redefines(self, functions: Collection[str]) -> bool:
-        """Whether somebody has defined a function by one of these names, given in lower case."""
+        """Whether somebody has defined a function with one of these names, given in lower case."""
 
 
 def fetched(connection: Any, query: str, values: list[Any]) -> list[Any]:  # noqa: ANN401
@@ -40,5 +40,5 @@ def fetched(connection: Any, query: str, values: list[Any]) -> list[Any]:  # noq
 
 
 def as_relation(rows: list[Any]) -> Relation | None:
-    """Return a relation from one row for each column: its name, and whether it is stored."""
+    """Return a relation from a row per column: its name, and whether the table is stored."""
     return Relation([name for name, _ in rows], all(stored for _, stored in rows)) if rows else None

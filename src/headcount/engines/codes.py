@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: The bits of a key that may be used: it is a 64-bit integer that is never below 0.
+#: How many bits of a key can be used: it is a 64-bit integer that is never below 0.
 _MOST_BITS = 63
 
 
@@ -18,12 +18,12 @@ def bits_for(number: int) -> int:
 
 @dataclass(frozen=True)
 class Division:
-    """Some of the users, with all rows of theirs.
+    """Some of the users, with all of their rows.
 
     Attributes:
-        users: how many codes of users there are; they begin at 0 in every division.
-        keys: one key for each row, in any order and as often as the row is there: the code of the
-            user above the bits of the code of the item.
+        users: the number of user codes, which begin at 0 in every division.
+        keys: one key for each row, repeated rows included, in any order: the user's code above the
+            bits of the item's code.
     """
 
     users: int
@@ -38,9 +38,9 @@ class CodedRows:
 
     Attributes:
         items: a table on the engine with the item columns and their codes.
-        number: the column of the codes. They rise with the items, in the engine's own order.
-        number_of_items: how many there are; the codes are 0 and up.
-        divisions: all users, each in one division, to be gone through once and in this order.
+        number: the column of the codes. They increase with the items, in the engine's own order.
+        number_of_items: how many there are; their codes count up from 0.
+        divisions: all users, each in one division, to be iterated over once, in this order.
     """
 
     items: Any
@@ -50,10 +50,10 @@ class CodedRows:
 
     @property
     def item_bits(self) -> int:
-        """How many bits of a key are the item's."""
+        """How many bits of a key hold the item's code."""
         return bits_for(self.number_of_items)
 
 
 def fits(users: int, items: int) -> bool:
-    """Whether a key holds such codes."""
+    """Whether a key can hold the codes of this many users and items."""
     return bits_for(users) + bits_for(items) <= _MOST_BITS

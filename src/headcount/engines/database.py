@@ -10,12 +10,12 @@ from headcount.engines.guard import opening
 from headcount.engines.names import did_you_mean
 from headcount.errors import SourceError
 
-# What a query is called while it is read: a temporary view, seen by this connection only.
+# The name of a query while it is read: a temporary view that only this connection sees.
 _VIEW = "headcount_events"
 
 
 def view_name(definition: str) -> str:
-    """Return a name for a temporary view, which its definition does not use."""
+    """Return a name for a temporary view that its definition does not use."""
     name = _VIEW
     while name in definition.lower():
         name += "_"
@@ -23,7 +23,7 @@ def view_name(definition: str) -> str:
 
 
 class DatabaseFile(ABC):
-    """A database file that is open for reading, as `headcount.engines.reader.Database` has it."""
+    """A database file that is open for reading: a `headcount.engines.reader.Database`."""
 
     def __init__(self, path: Path, engine: Engine, catalog: Catalog) -> None:
         self._name = str(path)
@@ -32,7 +32,7 @@ class DatabaseFile(ABC):
         self.backend: Any = engine.backend
 
     def table(self, name: str | None) -> tuple[Any, bool]:
-        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
+        """Return a table or view as an Ibis table, and whether it stores its own rows."""
         known = opening(self.tables, f"the tables of {self._name!r} cannot be listed")
         listed = ", ".join(map(repr, sorted(known))) or "no tables"
         if name is None:
@@ -48,7 +48,7 @@ class DatabaseFile(ABC):
         return table, relation is not None and relation.stored
 
     def query(self, select: str) -> Any:  # noqa: ANN401
-        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+        """Return the result of a query, already checked to be one SELECT, as an Ibis table."""
 
         def read() -> Any:  # noqa: ANN401
             view = view_name(select)
@@ -59,8 +59,8 @@ class DatabaseFile(ABC):
 
     @abstractmethod
     def tables(self) -> dict[str, tuple[str, str | None]]:
-        """Return what each table is asked for by: its name, and its schema if it is not in main."""
+        """Return each table's name and schema (None: the default), by what users call it."""
 
     @abstractmethod
     def read(self, name: str, schema: str | None) -> Any:  # noqa: ANN401
-        """Return a table or view as an Ibis table of true types."""
+        """Return a table or view as an Ibis table with its true types."""

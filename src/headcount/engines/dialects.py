@@ -1,4 +1,4 @@
-"""Ibis with the SQL dialects that are asked for, and not with all twenty of them."""
+"""Ibis with only the SQL dialects that are used, not with all twenty of them."""
 
 import importlib
 import importlib.util
@@ -8,11 +8,11 @@ _COMPILERS = "ibis.backends.sql.compilers"
 
 
 def load_dialects_when_used() -> None:
-    """Let Ibis load its compilers one by one.
+    """Make Ibis load its compilers one by one.
 
-    Its package of compilers imports every one, which takes a fifth of a short command. Here the
-    package begins empty. Its modules come when they are asked for, and all that it is when anything
-    else is. If Ibis has no such package, or has loaded it, nothing changes.
+    Its package of compilers imports them all, which takes a fifth of a short command's time. Here
+    the package starts out empty: a module is loaded when it is asked for, and the whole package
+    when anything else is. If Ibis has no such package, or has loaded it already, nothing changes.
     """
     if _COMPILERS in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""Files of events: which there are, and what they are."""
+"""Files of events: which files a name means, and what form they have."""
 
 import glob
 import os
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv"}
 FORMS |= {".json": "json", ".jsonl": "json", ".ndjson": "json"}
 FORMS |= {".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow"}
-# A database of any engine; its first bytes say of which.
+# A database of any engine; its first bytes say which.
 _ANY_DATABASE = {".db": "database"}
 
-# So many names of a folder are compared with one that is not there; of more it takes seconds.
+# How many names in a folder are compared with one that is missing; more would take seconds.
 _MOST_NAMES = 10_000
 
 _PARQUET = b"PAR1"
@@ -44,11 +44,11 @@ _HINTS = {
 
 
 def expected(form: str, layout: Layout = BY_NAME) -> str:
-    """Return what an error says of files that cannot be read to their end, but not of which line.
+    """Return what an error says about files that cannot be read to the end; it names no line.
 
     Args:
-        form: what the files are.
-        layout: what was said about them.
+        form: the form of the files.
+        layout: what the user said about them.
     """
     if form not in TEXT:
         return ANY_FORM
@@ -57,9 +57,9 @@ def expected(form: str, layout: Layout = BY_NAME) -> str:
     else:
         between = {",": "commas", "\t": "tabs"}
         delimiter = layout.delimiter_of(form)
-        lines = "as many fields as the header has, "
-        lines += f"{between.get(delimiter, shown_delimiter(delimiter))} between, quotes closed"
-    return f"a line of the {form.upper()} does not have the form that was expected: UTF-8, {lines}"
+        lines = "as many fields as the header, "
+        lines += f"separated by {between.get(delimiter, shown_delimiter(delimiter))}, quotes closed"
+    return f"a line of the {form.upper()} is not in the expected form: UTF-8, {lines}"
 
 
 def is_gzipped(path: Path) -> bool:
@@ -68,7 +68,7 @@ def is_gzipped(path: Path) -> bool:
 
 
 def as_path(name: str) -> Path:
-    """Return a path with ~ expanded; that of a user who does not exist is left as it is."""
+    """Return a path with ~ expanded; the ~ of an unknown user is left as it is."""
     return Path(os.path.expanduser(name))  # noqa: PTH111 (Path.expanduser raises instead)
 
 
@@ -83,7 +83,7 @@ def named(name: str) -> list[Path]:
 
 
 def matching(name: str, layout: Layout = BY_NAME) -> tuple[str, list[Path]]:
-    """Return what kind of files a path or glob names, and the files: there and not empty."""
+    """Return the kind of files that a path or glob names, and the files, none of them empty."""
     paths = named(name)
     if len(paths) > 1:
         paths = [path for path in paths if not path.is_dir()]
@@ -99,11 +99,11 @@ def matching(name: str, layout: Layout = BY_NAME) -> tuple[str, list[Path]]:
 
 
 def _similar(name: str) -> str:
-    """Return a question about the file in the same folder whose name looks most like a name."""
+    """Return a question that suggests the file in the same folder with the most similar name."""
     path = as_path(name)
     try:
         beside = [one.name for one in islice(path.parent.iterdir(), _MOST_NAMES)]
-    except (OSError, ValueError):  # no folder, or none that may be listed, or no name at all
+    except (OSError, ValueError):  # no such folder, one that may not be listed, or no valid name
         return ""
     return did_you_mean(path.name, filter(_is_events, beside))
 
@@ -113,7 +113,7 @@ def _is_events(name: str) -> bool:
 
 
 def of_form(name: str, by: "Reader", layout: Layout = BY_NAME) -> tuple[str, list[Path]]:
-    """Return the form of files of events, and the files; refuse what an engine does not read."""
+    """Return the form of files of events, and the files; refuse one the engine does not read."""
     form, paths = matching(name, layout)
     check_reads(form, by)
     return form, paths
@@ -134,7 +134,7 @@ def check_reads(form: str, by: "Reader") -> None:
 def database_in(
     name: str, engine: str | None, layout: Layout = BY_NAME
 ) -> "tuple[Reader, Path] | None":
-    """Return the database file that a path names, and what reads it; None for files of events."""
+    """Return the reader and the path of a named database file; None for files of events."""
     kind, paths = matching(name, layout)
     if kind in FORMS.values():
         return None
@@ -150,11 +150,11 @@ def database_in(
 def stored_schemas(
     paths: Sequence[Path], columns: Collection[str] | None = None
 ) -> "list[pa.Schema]":
-    """Return what Parquet files say of their columns.
+    """Return what Parquet files say about their columns.
 
     Raises:
-        SourceError: a column that is asked for appears twice in a file. Engines take the first, or
-            give the second another name.
+        SourceError: a requested column appears twice in a file, if case is ignored. Engines take
+            the first, or rename the second.
     """
     import pyarrow.parquet as pq
 
@@ -173,7 +173,7 @@ def stored_schemas(
 
 
 def lake_of(folder: Path) -> str | None:
-    """Return the form of a lake table that is a folder with more than Parquet in it."""
+    """Return the form of a folder that is a lake table, with more than Parquet in it; else None."""
     return next((form for form, mark in _LAKES if (folder / mark).is_dir()), None)
 
 
@@ -183,7 +183,7 @@ def _kind(path: Path, said: str | None) -> str:
         path.with_suffix("").suffix.lower() if is_gzipped(path) else path.suffix.lower()
     )
     if path.is_dir():
-        if lake := lake_of(path):  # some of its files are not part of it any more
+        if lake := lake_of(path):  # some of its files are no longer part of it
             raise SourceError(f"{str(path)!r} is a {lake.title()} table; --engine spark reads it")
         glob_in = str(path / "*.parquet")
         raise SourceError(
@@ -194,8 +194,8 @@ def _kind(path: Path, said: str | None) -> str:
         known = ", ".join(sorted(kinds))
         raise SourceError(
             f"cannot tell the format of {str(path)!r} from its ending; known endings: {known}, "
-            "and .gz after those of text files. If its format is one of these all the same, say "
-            "which with --input-format (input_format=)"
+            "and .gz after those of text files. If its format is nonetheless one of these, "
+            "name it with --input-format (input_format=)"
         )
     if not path.is_file():
         raise SourceError(
@@ -220,13 +220,13 @@ def _kind(path: Path, said: str | None) -> str:
 
 
 def database_of(head: bytes) -> str | None:
-    """Return the engine of a database by its first 64 bytes; None if they are of something else."""
+    """Return the engine of a database from its first 64 bytes; None if it is something else."""
     magics = ((one.name, one.database_magic) for one in databases())
     return next((name for name, magic in magics if magic and _begins_with(magic, head)), None)
 
 
 def _kinds() -> dict[str, str]:
-    """Return what the endings of names say: a form of events, or the engine of a database."""
+    """Return what each ending of a name means: a form of events, or a database's engine."""
     own = {suffix: one.name for one in databases() for suffix in one.database_suffixes}
     return {**FORMS, **_ANY_DATABASE, **own}
 
@@ -244,7 +244,7 @@ def _looks_like(kind: str, head: bytes, *, gzipped: bool) -> bool:
     if kind == "arrow":
         return head.startswith(_ARROW)
     if kind not in TEXT:
-        # Of an engine whose files have no mark, anything may be one.
+        # If an engine's files have no magic bytes, any file may be one.
         return kind != "database" and reader(kind).database_magic is None
     if head.startswith((GZIP, _PARQUET, *_ARROW)) or database_of(head):
         return False

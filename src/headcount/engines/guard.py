@@ -38,8 +38,8 @@ _DATA_FAULTS = {
 }
 # Failures to understand a query: the message is about names, types and the query's own text.
 _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
-# What is said where memory is too little to load a library or to start a thread. Only errors that
-# quote no data are looked at for it.
+# What errors say when there is too little memory to load a library or to start a thread. Only
+# errors that quote no data are searched for it.
 _NO_MEMORY = (
     "failed to map segment",
     "cannot allocate memory",
@@ -47,39 +47,39 @@ _NO_MEMORY = (
     "resource temporarily unavailable",
 )
 _PLAIN = (Exception, RuntimeError)
-#: What to do where memory runs out.
+#: What to do when memory runs out.
 MORE_MEMORY = "raise --memory if the machine has more, or free some"
 _OUT_OF_SPACE = ("no space left", "could not write", "failed to write", "max_temp_directory_size")
 
-#: What an error says of data that cannot be read, if nothing more is known of its form.
+#: What an error says about data that cannot be read, if nothing more is known about its form.
 ANY_FORM = "the contents are not in the expected form"
 
 
 def opening(action: Callable[[], _Result], error_prefix: str) -> _Result:
-    """Run what looks at names and schemas only; whatever it raises is a fault of the input."""
+    """Run what looks only at names and schemas: unless memory ran out, failures are the input's."""
     return _guarded(action, lambda error: _of_schema(error, error_prefix))
 
 
 def running(action: Callable[[], _Result], error_prefix: str, expected: str = ANY_FORM) -> _Result:
-    """Run what reads data; nothing of what it raises is passed on.
+    """Run what reads data; no message of an engine's exception is passed on.
 
     Args:
         action: what to run.
         error_prefix: how an error begins.
-        expected: how an error goes on if the data is at fault; what form it should have.
+        expected: how it continues if the data is at fault: the form that data should have.
     """
     return _guarded(action, lambda error: _without_data(error, error_prefix, expected))
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether an error came of too little memory, in whatever phase and whoever noticed it."""
+    """Whether too little memory caused an error, in any phase and whichever library noticed."""
     if error is None:
         return False
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True
     if getattr(error, "sqlite_errorname", "") == "SQLITE_NOMEM":
         return True
-    # Some libraries say that they cannot be loaded with a plain Exception.
+    # Some libraries raise a plain Exception when they cannot be loaded.
     quotes_nothing = isinstance(error, ImportError | OSError) or type(error) in _PLAIN
     if quotes_nothing and any(sign in str(error).lower() for sign in _NO_MEMORY):
         return True
@@ -89,21 +89,21 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 def interruptibly(
     action: Callable[[], _Result], interrupt: Callable[[], None], cancel: CancelToken
 ) -> _Result:
-    """Run an action that does not look for signals, so that Ctrl-C and a token end it all the same.
+    """Run an action that does not look for signals, so that Ctrl-C and a token end it nonetheless.
 
-    DuckDB's queries run to their end before Python handles a signal. They run in a thread of
-    their own here while this one waits, which a signal ends.
+    DuckDB's queries run to their end before Python handles a signal. Here they run in a thread of
+    their own while this one waits, and a signal ends the wait.
     """
     future: Future[_Result] = Future()
     thread = Thread(target=_fulfil, args=(future, action))
     try:
-        thread.start()  # a signal may arrive in here, when the action has begun or before
+        thread.start()  # a signal may arrive in here, before or after the action has begun
         cancel.wait_for(future)
         cancel.check()
         return future.result()
     except BaseException:
-        # What has not begun is called off. What has is interrupted, more than once: the engine may
-        # not yet be at the query.
+        # An action that has not begun is called off. One that has is interrupted repeatedly: the
+        # engine may not have reached the query yet.
         while not (future.cancel() or future.done()):
             interrupt()
             wait([future], timeout=_SECONDS_BETWEEN_INTERRUPTS)
@@ -133,12 +133,12 @@ def _guarded(
     except BaseException as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from None
-        # Rust's panics are none of Python's exceptions, so that nobody catches them unawares.
+        # Rust's panics are not subclasses of Exception, so that nobody catches them by accident.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         failure = translate(error)
     # Raised out here so that the engine's exception is not chained to it: a traceback or a
-    # crash reporter would print what that quotes.
+    # crash reporter would print the data that it quotes.
     raise failure
 
 

@@ -20,19 +20,19 @@ class KeptByDuckDB(Engine, ABC):
 
     @cached_property
     def keeper(self) -> DuckDB:
-        """What keeps rows, and runs all queries over them."""
+        """The DuckDB that keeps rows and runs all queries over them."""
         return DuckDB(connect(self.session), self.session)
 
     @abstractmethod
     def batches(self, query: Expression) -> "Iterable[pa.Table]":
-        """Run a query of this engine and yield its rows, some at a time."""
+        """Run a query on this engine and yield its rows in batches."""
 
     def whole_quotient(self, dividend: Expression, divisor: Expression) -> Expression:
         """Return ``dividend // divisor``."""
         return self.keeper.whole_quotient(dividend, divisor)
 
     def stable_hash(self, left: Expression, right: Expression) -> Expression:
-        """Return the hash of DuckDB."""
+        """Return DuckDB's hash."""
         return self.keeper.stable_hash(left, right)
 
     def grouped(self, rows: Expression, by: str) -> Expression:
@@ -44,10 +44,10 @@ class KeptByDuckDB(Engine, ABC):
         return self.keeper.materialise(query, error_prefix)
 
     def keep_distinct(self, rows: Expression, error_prefix: str) -> Expression:
-        """Send the rows of a query to DuckDB, and keep each of them once there.
+        """Send the rows of a query to DuckDB, and keep the distinct ones there.
 
         Rows that differ here may be equal there, if DuckDB has no type that holds all that they
-        hold. So it is DuckDB that says which are distinct; what is sent is only made fewer first.
+        hold. So DuckDB decides which are distinct; here duplicates are dropped only to send less.
         """
         sent = self.keep_rows(rows.distinct(), error_prefix)
         kept = self.keeper.keep_distinct(sent, error_prefix)
@@ -64,11 +64,11 @@ class KeptByDuckDB(Engine, ABC):
                 self.keeper.insert(sent, batch)
 
         running(insert, error_prefix, self.expected)
-        # With the types of the query, which name the zone of a timestamp too.
+        # With the query's types, which also name the zone of a timestamp.
         return sent.op().copy(schema=rows.schema()).to_expr()
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
-        """Give a table to DuckDB."""
+        """Copy a table to DuckDB."""
         return self.keeper.upload(rows, error_prefix)
 
     def is_own(self, query: Expression) -> bool:

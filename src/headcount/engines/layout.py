@@ -1,4 +1,4 @@
-"""What was said about files besides their name: what they are, and what separates their fields."""
+"""What the user said about files besides their name: their form, and what separates fields."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -11,18 +11,18 @@ InputFormat = Literal["parquet", "arrow", "csv", "tsv", "json"]
 TEXT = ("csv", "tsv", "json")
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-# What is hard to type: a tab, as people write one.
+# How people write a character that is hard to type: a tab.
 _SPELLED = {"tab": "\t", "\\t": "\t"}
-# How an error shows it.
+# How errors show it.
 _SHOWN = {"\t": "a tab"}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What was said about files, where their names do not say it.
+    """What the user said about files, where their names do not say it.
 
     Attributes:
-        form: what they are, whatever their names end in; None if the endings say it.
+        form: their form, whatever their names end in; None if the endings say it.
         delimiter: what separates the fields of a line of CSV; None for a comma, or a tab in TSV.
     """
 
@@ -39,8 +39,8 @@ class Layout:
         usable = len(delimiter) == 1 and delimiter.isascii() and not delimiter.isalnum()
         if not usable or not (delimiter.isprintable() or delimiter == "\t") or delimiter in '"\\':
             raise SettingsError(
-                "a delimiter is one character, such as ';' or '|', or the word tab; no letter, "
-                "digit, quote or backslash"
+                "a delimiter is one character, such as ';' or '|', or the word tab; it cannot be a "
+                "letter, digit, double quote or backslash"
             )
         object.__setattr__(self, "delimiter", delimiter)
 
@@ -57,16 +57,16 @@ class Layout:
             raise SettingsError("a delimiter is only for CSV files (--delimiter, delimiter=)")
 
 
-#: Nothing was said: what files are follows from their endings.
+#: The user said nothing: the form of files follows from their endings.
 BY_NAME = Layout()
 
 
 def shown_delimiter(delimiter: str) -> str:
-    """Return how a sentence shows a delimiter."""
+    """Return a delimiter as messages show it."""
     return _SHOWN.get(delimiter, repr(delimiter))
 
 
 def likely_delimiter(header: str) -> str | None:
-    """Return what seems to separate the names in a line that was taken for one name, if any."""
+    """Return the likely delimiter of a header line that was read as one name, if any."""
     times, delimiter = max((header.count(one), one) for one in ";\t|,")
     return delimiter if times else None

@@ -1,4 +1,4 @@
-"""Names that were mistyped: columns and tables are named in errors anyway, data never is."""
+"""Suggestions for mistyped names: errors name columns and tables anyway, but never data."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from headcount.engines.layout import likely_delimiter, shown_delimiter
 
 
 def did_you_mean(given: str, there: Iterable[str]) -> str:
-    """Return a question about the name that looks most like one that is not there, or nothing.
+    """Return a question that suggests the existing name most like a given one, or nothing.
 
-    An ending such as .csv that both have says nothing: without it they must look alike.
+    A shared ending such as .csv does not count: the names must be alike without it.
     """
     ending = PurePath(given).suffix.casefold()
     folded = {name.casefold().removesuffix(ending): name for name in there}
@@ -19,11 +19,11 @@ def did_you_mean(given: str, there: Iterable[str]) -> str:
 
 
 def no_such_column(column: str, there: Sequence[str]) -> str:
-    """Return what an error says of a column that is not among those of the events."""
+    """Return what an error says about a column that the events do not have."""
     if there and there[0].lstrip().startswith(("{", "[{")):  # not names, but somebody's row
         return (
             f"there is no column {column!r}, and the first line looks like JSON lines, not like "
-            "the names of columns: --input-format json (input_format='json')"
+            "column names: use --input-format json (input_format='json')"
         )
     delimiter = likely_delimiter(there[0]) if len(there) == 1 else None
     if delimiter is not None:

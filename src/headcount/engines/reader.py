@@ -1,7 +1,7 @@
-"""What an engine declares: what it reads, and how that is opened.
+"""What an engine declares: what it reads, and how to open it.
 
-A reader is small and imports nothing heavy. The registry asks it what it is for; the rest of the
-engine is imported in its methods, when they are called.
+A reader is small and imports nothing heavy, so that the registry can ask what it reads. Its methods
+import the rest of the engine when they are called.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,8 +24,8 @@ class Opened:
     Attributes:
         table: an Ibis table.
         engine: what runs it.
-        queried: whether it is the result of a query, in which one person's rows may have changed
-            what became of another's.
+        queried: whether it is a query's result, in which one person's rows may have affected what
+            became of another's.
     """
 
     table: Expression
@@ -42,56 +42,56 @@ class Database(Protocol):
 
     @property
     def catalog(self) -> Catalog:
-        """Its tables and functions. Not asked for if the reader has no dialect."""
+        """Its tables and functions. Not used if the reader has no dialect."""
 
     def table(self, name: str | None) -> tuple[Expression, bool]:
-        """Return a table or view as an Ibis table, and whether it holds its rows itself.
+        """Return a table or view as an Ibis table, and whether it stores its own rows.
 
         Without a name, raise a `SourceError` that lists the tables.
         """
 
     def query(self, select: str) -> Expression:
-        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+        """Return the result of a query, already checked to be one SELECT, as an Ibis table."""
 
 
 class Reader:
-    """What one engine reads. A subclass sets what applies and implements the methods for it.
+    """What an engine reads. A subclass sets the attributes that apply and implements their methods.
 
-    Whatever a method raises must be a `headcount.HeadcountError` without data in its message, and
-    not be chained to the engine's own exception: see `headcount.engines.guard`.
+    Methods may only raise a `headcount.HeadcountError` whose message contains no data and which is
+    not chained to the engine's own exception: see `headcount.engines.guard`.
     """
 
-    #: What the engine is called in ``engine=`` and ``--engine``, and in the entry point.
+    #: The engine's name in ``engine=``, in ``--engine`` and as an entry point.
     name: ClassVar[str]
-    #: What it is called in sentences.
+    #: Its name in messages.
     title: ClassVar[str]
-    #: The package that headcount's extra of the engine's name installs; None if it needs none.
+    #: The package that headcount's extra of the same name installs; None if it needs none.
     package: ClassVar[str | None] = None
-    #: What Ibis calls the backend, if tables that users made with Ibis can be of this engine.
+    #: Ibis's name for the backend, if users can pass Ibis tables of this engine.
     ibis_backend: ClassVar[str | None] = None
 
-    #: The forms of files of events that it reads (see `headcount.engines.files.FORMS`). With any,
-    #: it can be chosen with ``engine=``.
+    #: The forms of files of events that it reads (see `headcount.engines.files.FORMS`). If it has
+    #: any, it can be chosen with ``engine=``.
     file_forms: ClassVar[Collection[str]] = ()
-    #: Whether `read_files` and `query_files` take a ``layout``: what is said about files besides
-    #: their name. Without it, an input format and a delimiter are refused.
+    #: Whether `read_files` and `query_files` take a ``layout``: what the user said about files
+    #: besides their name. If not, an input format or a delimiter is refused.
     takes_layout: ClassVar[bool] = False
-    #: Whether it finds files itself: folders, and addresses that are not of this machine.
+    #: Whether it finds files itself, including folders and addresses on other machines.
     finds_files: ClassVar[bool] = False
     #: Schemes of the URLs of its servers: the part before ``://``. Errors name the first.
     url_schemes: ClassVar[tuple[str, ...]] = ()
-    #: Endings of its database files, and at which offset they have which bytes.
+    #: Endings of its database files, and the offset and value of their magic bytes.
     database_suffixes: ClassVar[tuple[str, ...]] = ()
     database_magic: ClassVar[tuple[int, bytes] | None] = None
-    #: sqlglot's name for its SQL; None if it takes tables only.
+    #: sqlglot's name for its SQL dialect; None if it takes only tables.
     dialect: ClassVar[str | None] = None
-    #: Types of Python objects, as the package they are from and their name: ``pandas.DataFrame``.
+    #: Types of Python objects that it reads, as package and class: ``pandas.DataFrame``.
     objects: ClassVar[tuple[str, ...]] = ()
-    #: Whether ``spark_conf`` is for it.
+    #: Whether it takes ``spark_conf``.
     takes_settings: ClassVar[bool] = False
 
     def require(self) -> None:
-        """Say which extra is missing, if one is."""
+        """Raise an error that names the missing extra, if one is missing."""
         try:
             if self.package is not None:
                 import_module(self.package)
@@ -103,7 +103,7 @@ class Reader:
         return Engine(backend, session)
 
     def is_stored(self, backend: Any, schema: str | None, name: str) -> bool:  # noqa: ANN401
-        """Whether a table of such a backend is known to hold its rows itself."""
+        """Whether a table of such a backend is known to store its own rows."""
         return False
 
     def read_files(
@@ -117,16 +117,16 @@ class Reader:
         """Open files of events.
 
         Args:
-            session: what is to be closed or removed goes with it.
+            session: closes or removes what must not outlive it.
             name: a path or a glob.
-            columns: those that will be asked for: the others may be of any type.
-            settings: of an engine that takes some.
-            layout: what was said about the files; given only to an engine that takes it.
+            columns: those that will be used; the others may be of any type.
+            settings: for an engine that takes them.
+            layout: what the user said about the files; passed only to an engine that takes it.
         """
         raise self._does_not("read files")
 
     def query_files(self, session: Session, name: str, layout: Layout = BY_NAME) -> Database:
-        """Open files of events as a database with one table, which is called events."""
+        """Open files of events as a database with one table, called events."""
         raise self._does_not("run SQL on files")
 
     def open_database(
@@ -138,10 +138,10 @@ class Reader:
     def read_object(
         self,
         session: Session,
-        source: Any,  # noqa: ANN401 (of one of the types that are declared)
+        source: Any,  # noqa: ANN401 (of one of the declared types)
         columns: Collection[str] | None,
     ) -> Opened:
-        """Open a table in memory; only the columns that are asked for need be readable."""
+        """Open a table in memory; only the requested columns must be readable."""
         raise self._does_not("read tables in memory")
 
     def _does_not(self, what: str) -> SourceError:

@@ -1,6 +1,6 @@
-"""Which engines there are: those that installed packages declare, headcount's own among them.
+"""The available engines: those that installed packages declare, including headcount's own.
 
-A package declares one in its ``pyproject.toml``, which names a `headcount.engines.reader.Reader`:
+A package declares one by naming a `headcount.engines.reader.Reader` in its ``pyproject.toml``:
 
     [project.entry-points."headcount.engines"]
     name = "package.module:reader"
@@ -24,7 +24,7 @@ _registered: dict[str, Reader] = {}
 
 
 def register(reader: Reader) -> None:
-    """Add an engine for this process: for tests and notebooks. A package declares it instead."""
+    """Add an engine to this process, for tests and notebooks; a package declares it instead."""
     if reader.name in names():
         raise SettingsError(f"an engine {reader.name!r} is already registered")
     _registered[reader.name] = reader
@@ -36,17 +36,17 @@ def unregister(name: str) -> None:
 
 
 def names() -> list[str]:
-    """Return the names of all engines, sorted; none is imported for it."""
+    """Return the names of all engines, sorted, without importing any."""
     return sorted({*_declared(), *_registered})
 
 
 def reader(name: str) -> Reader:
-    """Return one engine's reader, and import no other."""
+    """Return one engine's reader, without importing any other."""
     return _registered[name] if name in _registered else _loaded(name)
 
 
 def readers() -> list[Reader]:
-    """Return the readers of all engines, by name."""
+    """Return the readers of all engines, sorted by name."""
     return [reader(name) for name in names()]
 
 
@@ -62,7 +62,7 @@ def for_url(url: str) -> Reader | None:
 
 
 def for_object(source: object) -> Reader | None:
-    """Return the reader for a Python object, by its type or one that this inherits from."""
+    """Return the reader for a Python object, by its type or one of its base classes."""
     kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(source).mro()}
     found = [one for one in readers() if not kinds.isdisjoint(one.objects)]
     return _only(found, type(source).__name__)
@@ -74,17 +74,17 @@ def databases() -> list[Reader]:
 
 
 def for_backend(backend: Any) -> Reader | None:  # noqa: ANN401 (an Ibis backend)
-    """Return the reader that knows a backend of Ibis better than Ibis does, if there is one."""
+    """Return the reader with specific support for an Ibis backend, if there is one."""
     found = [one for one in readers() if one.ibis_backend == backend.name]
     return _only(found, f"{backend.name} tables of Ibis")
 
 
-# Databases whose collations, unless told otherwise, take different texts for the same.
+# Databases whose default collations treat different texts as equal.
 _COLLATING = ("mysql", "mssql", "singlestoredb", "oracle")
 
 
 def engine_for(backend: Any, session: Session) -> Engine:  # noqa: ANN401 (an Ibis backend)
-    """Return the engine that an Ibis backend is."""
+    """Return the engine for an Ibis backend."""
     known = for_backend(backend)
     if known is None:
         return Engine(backend, session, compares_bytes=backend.name not in _COLLATING)
@@ -114,10 +114,10 @@ def _declared() -> dict[str, EntryPoint]:
 
 
 def _beside(installed: Iterable[EntryPoint]) -> list[EntryPoint]:
-    """Return headcount's own engines where its metadata are older than its code.
+    """Return headcount's own engines if its metadata is older than its code.
 
-    An editable install knows what was declared when it was made. The folders next to this module
-    are what would be declared now.
+    An editable install only knows what was declared when it was made. The folders next to this
+    module are what would be declared now.
     """
     if any(entry.value.startswith(_OWN) for entry in installed):
         return []

@@ -1,4 +1,4 @@
-"""What a release holds open while it reads, and lets go of whatever happens."""
+"""What a release holds open while it reads, and frees even if it fails."""
 
 import re
 import sys
@@ -17,8 +17,8 @@ from headcount.errors import EngineError, SettingsError
 DEFAULT_MEMORY = "3GB"
 
 
-# What the libraries take of a process's addresses before they read anything. With less, some of
-# them end the process while they are loaded, and what they leave in the folder stays there.
+# The address space that the libraries take before they read anything. With less, some of them end
+# the process while they are loaded, and what they leave in the folder stays there.
 _LEAST_ADDRESSES = 3 * 2**29
 
 
@@ -36,16 +36,16 @@ def _check_addresses() -> None:
 
 
 _lock = threading.Lock()
-_unwarned: "list[warnings.catch_warnings[None]]" = []  # one for each session, of any thread
+_unwarned: "list[warnings.catch_warnings[None]]" = []  # one for each session, in any thread
 
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Keep what libraries warn of from being shown, or raised as errors with ``-W error``.
+    """Keep libraries' warnings from being shown, or raised as errors with ``-W error``.
 
-    Engines and Ibis warn of one another's changes, which nobody who asks for a release can act
-    upon. What Python does with warnings is the same for all threads: the first to come here
-    changes it, and the last to leave changes it back.
+    Engines and Ibis warn about one another's changes, which nobody asking for a release can act
+    on. All threads share what Python does with warnings: the first to enter changes it, and the
+    last to leave restores it.
     """
     with _lock:
         _unwarned.append(warnings.catch_warnings())
@@ -81,16 +81,16 @@ class Session:
         self.memory_bytes = int(
             float(size[1]) * (1024 if size[3] else 1000) ** (1 + "KMGT".index(size[2].upper()))
         )
-        #: What ends it from another thread.
+        #: Ends it from another thread.
         self.cancel = cancel or CancelToken()
-        #: Is called with what is being done, which is shown: the same whatever the data is.
+        #: Called with a description of each step, to be shown: the same whatever the data is.
         self.progress = progress
         #: A folder for temporary files.
         self.folder = Path()
         self._open = ExitStack()
 
     def at_end(self, action: Callable[[], object]) -> None:
-        """Do something when the release is over, last asked first, also after a failure."""
+        """Run an action when the release ends, even by failing; the last one added runs first."""
         self._open.callback(action)
 
     def __enter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""Types that hold less than others: where a value would be cut, it is refused before any is read.
+"""Types that hold less than others: columns that would be cut are refused before any is read.
 
-An engine that has no type for what a file or another engine holds may take the nearest that it
-has, without a word. Items would be merged, or come out as what they are not; users would be
-merged, so that one could change what another contributes.
+An engine that has no type for what a file or another engine holds may silently take the nearest
+one it has. Items would be merged, or come out wrong; users would be merged, so that one could
+change what another contributes.
 """
 
 from collections.abc import Collection
@@ -20,13 +20,13 @@ _DIGITS_OF_INTEGERS = 20
 def refuse_cuts(
     stored: "pa.Schema", held: "pa.Schema", columns: Collection[str] | None, by: str
 ) -> None:
-    """Refuse columns whose values would be cut; it is decided by their types alone.
+    """Refuse columns whose values would be cut, judged by their types alone.
 
     Args:
         stored: the types that the values have.
         held: the types that they would be read or kept as.
-        columns: those that are asked for; all if not given.
-        by: what reads or keeps them.
+        columns: the requested ones; all if None.
+        by: what reads or keeps them, as messages name it.
     """
     kinds = dict(zip(held.names, held.types, strict=True))
     for field in stored:
@@ -40,7 +40,7 @@ def refuse_cuts(
 
 
 def _cuts(stored: "pa.DataType", held: "pa.DataType") -> bool:
-    """Whether values of a type may become others, or equal ones, when held as another type."""
+    """Whether values of a type may change or become equal when held as another type."""
     from pyarrow import types as of
 
     if of.is_dictionary(stored):
@@ -49,7 +49,7 @@ def _cuts(stored: "pa.DataType", held: "pa.DataType") -> bool:
         held = held.value_type
     if of.is_null(held):
         return not of.is_null(stored)
-    if of.is_integer(stored) and of.is_decimal(held):  # Spark's, of numbers without a sign
+    if of.is_integer(stored) and of.is_decimal(held):  # Spark's type for unsigned integers
         return bool(held.precision < _DIGITS_OF_INTEGERS)
     if of.is_date(stored) and of.is_timestamp(held):
         return False

@@ -40,7 +40,7 @@ class DuckDBReader(Reader):
         return DuckDB(backend, session)
 
     def is_stored(self, backend: Any, schema: str | None, name: str) -> bool:  # noqa: ANN401
-        """Whether a table is none of DuckDB's views."""
+        """Whether a table is a base table of DuckDB, not a view."""
         from headcount.engines.duckdb.database import DuckDBCatalog
 
         relation = DuckDBCatalog(backend.con).relation(schema, name)
@@ -71,7 +71,7 @@ class DuckDBReader(Reader):
         return Opened(table, engine)
 
     def query_files(self, session: Session, name: str, layout: Layout = BY_NAME) -> Database:
-        """Open files of events as a database with one table, which is called events."""
+        """Open files of events as a database with one table, called events."""
         from headcount.engines.duckdb.database import EventsDatabase
 
         opened = self.read_files(session, name, None, {}, layout)
@@ -91,7 +91,7 @@ class DuckDBReader(Reader):
         source: Any,  # noqa: ANN401
         columns: Collection[str] | None,
     ) -> Opened:
-        """Open a data frame, a table or a dataset of Arrow, or a relation of DuckDB."""
+        """Open a data frame, an Arrow table or dataset, or a DuckDB relation."""
         from headcount.engines.duckdb.count import DuckDB
         from headcount.engines.duckdb.memory import read_memory
 

@@ -1,4 +1,4 @@
-"""Arrow's own files and streams, which are read once, into memory: all passes see the same rows."""
+"""Arrow files and streams, read into memory once, so that all passes see the same rows."""
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ def read_arrow_files(
 ) -> "pa.Table":
     """Return the rows of Arrow files (Feather version 2) or streams as one table.
 
-    Only the columns that are asked for are read, if they are all there.
+    Only the requested columns are read, if they all exist.
     """
     import pyarrow as pa
 
@@ -33,7 +33,7 @@ def read_arrow_files(
 
 
 def collected(session: Session, stream: "pa.RecordBatchReader") -> "pa.Table":
-    """Return all rows of a stream as a table; between batches a signal or a token ends it."""
+    """Return all rows of a stream as a table; a signal or a token ends it between batches."""
     return _table_of(session, stream, stream.schema)
 
 
@@ -52,7 +52,7 @@ def _table_of(
 def _read(session: Session, path: Path, columns: Collection[str] | None) -> "pa.Table":
     import pyarrow as pa
 
-    with pa.OSFile(str(path)) as file:  # not mapped: what others write meanwhile is not seen
+    with pa.OSFile(str(path)) as file:  # not mapped: later writes by others are not seen
         streamed = file.read(len(ARROW_STREAM)) == ARROW_STREAM
         file.seek(0)
         opened = pa.ipc.open_stream if streamed else pa.ipc.open_file
@@ -64,5 +64,5 @@ def _read(session: Session, path: Path, columns: Collection[str] | None) -> "pa.
         reader = opened(file, options=options)
         batches = reader if streamed else map(reader.get_batch, range(reader.num_record_batches))
         table = _table_of(session, batches, reader.schema)
-    table.validate(full=True)  # a file may say that values are where there are none
+    table.validate(full=True)  # a file may point to values that are not there
     return table

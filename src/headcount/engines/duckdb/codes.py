@@ -1,8 +1,9 @@
 """How DuckDB turns rows into codes: it numbers users and items, and joins rows with the numbers.
 
-Rows are scanned three times: for the users, for the items, and for the keys. What comes out is what
-the third scan saw and nothing else. If a row of it had no code, as happens only where rows change
-in between, that is an error: a row that is dropped would be one that another user could bring back.
+Rows are scanned for the items, then to estimate how many users there are (unless files are small),
+then twice for each division: for its users and for its keys. What comes out is what the scans for
+keys saw and nothing else. If one of their rows has no code, which happens only if rows change in
+between, that is an error: if it were dropped, another user could bring it back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,13 +22,12 @@ from headcount.errors import SourceError
 if TYPE_CHECKING:
     from headcount.engines.duckdb.count import DuckDB
 
-# Keys that come at a time: 8 MB of them, enough to make what Python does for each batch small.
+# Keys per batch: 8 MB of them, enough that Python's work for each batch is small.
 _ROWS_AT_A_TIME = 2**20
 
-# More users than this are numbered in divisions: a table of all of them would take more memory than
-# there may be.
+# More users than this are numbered in divisions: a table of all of them might not fit into memory.
 _USERS_AT_A_TIME = 20_000_000
-# Files smaller than this have fewer users, or users with short numbers for ids.
+# Files smaller than this have fewer users, or users whose ids are short numbers.
 _SMALL_FILES = 2**27
 
 CHANGED = "the rows changed while they were read; nothing was released"
@@ -37,17 +37,18 @@ CHANGED = "the rows changed while they were read; nothing was released"
 def coded_rows(
     engine: "DuckDB", rows: Expression, user: str, items: Sequence[str], error_prefix: str
 ) -> Iterator[CodedRows]:
-    """Yield rows as codes, of one snapshot; at the end of the block nothing but the items is kept.
+    """Yield rows of one snapshot as codes; after the block only the items are kept.
 
-    Formal guarantee: a row gives one key, two rows give the same key only if user and item are the
-    same, and no row is left out. So distinct keys are distinct pairs of exact ids.
+    Formal guarantee: a row gives one key, two rows of a division give the same key only if user and
+    item are the same, and no row is left out. So the distinct keys of a division are distinct pairs
+    of exact ids.
 
-    Edge cases: rows with NULLs must have been left out by the caller. If files changed while they
-    were read, or a row has no code, that is an error, whatever was read.
+    Edge cases: the caller must have left out rows with NULLs. If files changed while they were
+    read, or a row has no code, that is an error, whatever was read.
     """
     before = _stamps(engine.files)
-    # Files are told from changed ones by their stamps. A transaction would keep what is dropped in
-    # it until its end: the users of all divisions.
+    # Stamps show whether files changed. A transaction would keep what is dropped in it until its
+    # end: the users of all divisions.
     with nullcontext() if engine.files else _transaction(engine.backend.con):
         number = _unused("item_number", [user, *items])
         things = engine.materialise(_numbered_items(rows, items, number), error_prefix)
@@ -85,7 +86,7 @@ def _divisions(
         users = _rows_of(engine, people, error_prefix)
         if not fits(users, count):
             raise SourceError(f"{error_prefix}: there are too many users and items to number")
-        # Left joins: a row without a code has a key that is NULL, and is not left out unseen.
+        # Left joins: a row without a code gets a NULL key instead of silently disappearing.
         joined = some.left_join(people, user).left_join(things, list(items))
         key = (joined[user_number] << bits_for(count)) | joined[number]
         yield Division(users, _keys(engine, joined.select(key=key), people, error_prefix))
@@ -98,7 +99,7 @@ def _division_of(engine: "DuckDB", user: Expression, parts: int) -> Expression:
 
 
 def _how_many(engine: "DuckDB", rows: Expression, user: str, error_prefix: str) -> int:
-    """Return how many divisions to make. It changes how long it takes, and no answer."""
+    """Return how many divisions to make. It affects the time taken, but no answer."""
     if engine.files and sum(stamp[2] for stamp in _stamps(engine.files) if stamp) < _SMALL_FILES:
         return 1
     about = rows.aggregate(users=rows[user].approx_nunique().cast("int64"))
@@ -135,14 +136,14 @@ def _batches(engine: "DuckDB", keys: Expression, error_prefix: str) -> Iterator[
 
 
 def reader_of(relation: Any) -> Any:  # noqa: ANN401
-    """Return what runs a query and leaves its rows there until they are asked for."""
+    """Return a reader that runs a query and leaves its rows in DuckDB until they are requested."""
     if hasattr(relation, "to_arrow_reader"):
         return relation.to_arrow_reader(_ROWS_AT_A_TIME)
     return relation.fetch_arrow_reader(_ROWS_AT_A_TIME)  # DuckDB before 1.4
 
 
 def _rows_of(engine: "DuckDB", table: Expression, error_prefix: str) -> int:
-    """Return how many rows a table has that is kept, which DuckDB knows without reading them."""
+    """Return how many rows a kept table has, which DuckDB knows without reading them."""
     count = f'SELECT count(*) FROM "{table.get_name()}"'  # noqa: S608 (the name is headcount's)
     [(rows,)] = running(lambda: engine.backend.con.execute(count).fetchall(), error_prefix)
     return int(rows)
@@ -150,7 +151,7 @@ def _rows_of(engine: "DuckDB", table: Expression, error_prefix: str) -> int:
 
 @contextmanager
 def _transaction(con: Any) -> Iterator[None]:  # noqa: ANN401
-    """Let all scans of a database see one state of it; if a user began a transaction, theirs."""
+    """Show all scans of a database one snapshot: that of a user's transaction, if one is open."""
     import duckdb
 
     if _in_transaction(con):
@@ -167,13 +168,13 @@ def _transaction(con: Any) -> Iterator[None]:  # noqa: ANN401
 
 
 def _in_transaction(con: Any) -> bool:  # noqa: ANN401
-    """Whether a transaction is open; to begin another would end it."""
+    """Whether a transaction is open; beginning another would abort it."""
     first, second = (con.execute("SELECT txid_current()").fetchall() for _ in range(2))
     return bool(first == second)  # without one, each query has its own
 
 
 def _stamps(files: Sequence[Path]) -> list[tuple[int, ...]]:
-    """Return what tells whether files are the ones that they were."""
+    """Return stamps of files, which differ if the files have changed."""
     found: list[tuple[int, ...]] = []
     for path in files:
         try:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 (Ibis has no types)
-    """Open DuckDB through Ibis, in memory or on a file, which is only read."""
+    """Open DuckDB through Ibis, in memory or on a file, which is opened read-only."""
     load_dialects_when_used()
-    # Not by ibis.duckdb, which reads what every package that is installed declares.
+    # Not through ibis.duckdb, which reads what every installed package declares.
     from ibis.backends.duckdb import Backend
 
     backend = opening(
@@ -38,19 +38,18 @@ def connect(session: Session, file: Path | None = None) -> Any:  # noqa: ANN401 
         else "DuckDB does not start with these settings",
     )
     session.at_end(backend.disconnect)
-    # How far it is depends on the data. In a notebook without ipywidgets DuckDB shows nothing, and
-    # refuses to be told so.
+    # Progress depends on the data. In a notebook without ipywidgets DuckDB shows none, and refuses
+    # the setting.
     [(shown,)] = backend.con.execute("SELECT current_setting('enable_progress_bar')").fetchall()
     if shown:
         backend.con.execute("SET enable_progress_bar = false")
     return backend
 
 
-# Types whose values Arrow would show as less than they are (a time without its zone), or that Ibis
-# does not know.
+# Types whose values lose something in Arrow (a time loses its zone), or that Ibis does not know.
 _AS_TEXT = ("TIME WITH TIME ZONE", "UHUGEINT", "BIT", "BIGNUM", "VARINT")
 _NO_TYPE = '"NULL"'  # of a column of nothing but NULLs
-# What Ibis calls two types of DuckDB that it does not know: of moments, and of times of day.
+# Ibis types for two DuckDB types that Ibis does not know: moments, and times of day.
 _NANOSECONDS = ("timestamp('UTC', 9)", "time")
 _NANOSECOND_DIGITS = 9
 
@@ -60,15 +59,15 @@ def with_true_types(
     stored: "Iterable[pa.Schema]" = (),
     columns: Collection[str] | None = None,
 ) -> Expression:
-    """Return a table whose values reach Python as what they are.
+    """Return a table whose values reach Python unchanged.
 
     Args:
         table: an Ibis table of DuckDB.
         stored: the schemas of what the table is read from, if that is not DuckDB's own.
-        columns: those that are asked for.
+        columns: the requested ones.
 
     Raises:
-        SourceError: DuckDB cuts the values of a column that is asked for.
+        SourceError: DuckDB would cut the values of a requested column.
     """
     import duckdb
     import ibis
@@ -84,7 +83,7 @@ def with_true_types(
     chosen = []
     for name, raw, *_ in backend.con.execute(f"DESCRIBE {select}").fetchall():
         quoted, place = '"' + name.replace('"', '""') + '"', held.get_field_index(name)
-        # DuckDB before 1.4 takes a column of no type in a file for one of numbers.
+        # DuckDB before 1.4 reads a column without a type in a file as numbers.
         nothing = name in nulls if stored else raw == _NO_TYPE
         if nothing or (raw in _AS_TEXT and not stored):  # the zone of all times in files is UTC
             types[name] = ibis.dtype("string")
@@ -93,7 +92,7 @@ def with_true_types(
         elif types[name].is_unknown() and pa.types.is_temporal(held.types[place]):
             types[name] = ibis.dtype(_NANOSECONDS[pa.types.is_time(held.types[place])])
         chosen.append(quoted)
-    by = f"DuckDB {duckdb.__version__}"  # Ibis reads it from a file, each time it is asked
+    by = f"DuckDB {duckdb.__version__}"  # Ibis reads it from a file each time
     for schema in stored:
         refuse_cuts(schema, held, columns, by)
     if ibis.schema(types) == table.schema():
@@ -103,11 +102,11 @@ def with_true_types(
 
 
 def true_rows(relation: Any, columns: Sequence[str]) -> "pa.RecordBatchReader":  # noqa: ANN401
-    """Return the rows of a relation that a user made as a stream of values that are what they are.
+    """Return the rows of a user's relation as a stream of unchanged values.
 
     Args:
-        relation: DuckDB's, of whatever connection.
-        columns: those that are wanted; all of them are there.
+        relation: a DuckDB relation, of any connection.
+        columns: the requested ones; all of them exist.
     """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     chosen = []
@@ -125,14 +124,14 @@ def _without_type(schema: "pa.Schema") -> set[str]:
 
 
 class DuckDB(Engine):
-    """DuckDB. Distinct 64-bit hashes of long ids take half the time of distinct ids."""
+    """DuckDB. Counting distinct 64-bit hashes of long ids takes half the time of counting ids."""
 
     several_passes = True
     codes_rows = True
 
     compares_bytes = False  # a column of a table may have a collation
 
-    #: What is read, if that is files: they must not change between one scan and the next.
+    #: The files that are read, if any: they must not change between scans.
     files: Sequence[Path] = ()
 
     def typed(self, table: Expression) -> Expression:
@@ -150,17 +149,17 @@ class DuckDB(Engine):
 
         @ibis.udf.scalar.builtin(signature=((user.type(),), "uint64"))
         def hash(value):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
-            """DuckDB's own."""
+            """DuckDB's built-in function."""
 
         return hash(user)
 
     def text_to_bytes(self, text: Expression) -> Expression:
-        """Return text as its bytes in UTF-8."""
+        """Return text as its UTF-8 bytes."""
         import ibis
 
         @ibis.udf.scalar.builtin(signature=(("string",), "binary"))
         def encode(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """DuckDB's own."""
+            """DuckDB's built-in function."""
 
         return encode(text)
 
@@ -170,7 +169,7 @@ class DuckDB(Engine):
 
         @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
         def divide(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """DuckDB's own, which is its operator //."""
+            """DuckDB's built-in function for its operator //."""
 
         return divide(dividend, divisor)
 
@@ -180,19 +179,19 @@ class DuckDB(Engine):
 
         @ibis.udf.scalar.builtin(signature=((left.type(), right.type()), "uint64"))
         def hash(left, right):  # type: ignore[no-untyped-def]  # noqa: A001, ANN001, ANN202
-            """DuckDB's own."""
+            """DuckDB's built-in function."""
 
         return hash(left, right)
 
     def has_day(self, time: Expression) -> Expression:
         """Return whether a time lies within the calendar; those in nanoseconds all do.
 
-        Infinite ones do not: they have no number of nanoseconds.
+        Infinite ones pass here too, but have no number of nanoseconds, so their day is NULL.
         """
         return time.notnull() if _in_nanoseconds(time) else super().has_day(time)
 
     def local_day(self, time: Expression, zone: str) -> Expression:
-        """Return the day of a time. DuckDB's own cast of nanoseconds rounds up before 1970."""
+        """Return the day of a time. DuckDB's own cast from nanoseconds rounds up before 1970."""
         if _in_nanoseconds(time):
             zoned = time.type().timezone
             time = _down_to_microseconds(time)
@@ -201,11 +200,11 @@ class DuckDB(Engine):
         return super().local_day(time, zone)
 
     def local_time(self, moment: Expression, zone: str) -> Expression:
-        """Return what clocks in a time zone show at a moment."""
+        """Return the local time of a moment in a time zone."""
         return _at_zone(moment, zone)
 
     def grouped(self, rows: Expression, by: str) -> Expression:
-        """Return rows in order: groups that lie together aggregate three times as fast."""
+        """Return sorted rows: groups that lie together aggregate three times as fast."""
         return rows.order_by(by)
 
     def materialise(self, query: Expression, error_prefix: str) -> Expression:
@@ -226,7 +225,7 @@ class DuckDB(Engine):
             error_prefix,
             self.expected,
         )
-        # With the types of the query: Ibis does not know all that DuckDB has.
+        # With the query's types: Ibis does not know all of DuckDB's.
         return ops.DatabaseTable(name, schema=schema, source=self.backend).to_expr()
 
     def coded_rows(
@@ -236,26 +235,26 @@ class DuckDB(Engine):
         return coded_rows(self, rows, user, items, error_prefix)
 
     def drop(self, table: Expression) -> None:
-        """Let go of a table that is kept, before the session ends."""
+        """Drop a kept table before the session ends."""
         self._drop(table.get_name())
 
     def give_back(self) -> None:
-        """Give the system memory back that DuckDB has freed, as it does when a limit is set."""
-        if self.files:  # or else the connection may be a user's, with a limit of their own
+        """Give memory that DuckDB has freed back to the system, as setting a limit does."""
+        if self.files:  # otherwise the connection may be a user's, with their own limit
             self.backend.con.execute(f"SET memory_limit = '{self.session.memory}'")
 
     def _drop(self, name: str) -> None:
         self.backend.con.execute(f'DROP TABLE IF EXISTS "{name}"')
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
-        """Copy a table of this process: of its own, DuckDB knows how values are spread."""
+        """Copy a table of this process: DuckDB has statistics on its own tables."""
         import ibis
         from pyarrow import types
 
         name = self.scratch_name()
         self.backend.con.register(name, rows)
         try:
-            if all(map(types.is_int64, rows.schema.types)):  # whose type is as true as it can be
+            if all(map(types.is_int64, rows.schema.types)):  # which DuckDB holds as they are
                 select, schema = f'SELECT * FROM "{name}"', ibis.schema(rows.schema)  # noqa: S608
                 return self._kept(select, schema, error_prefix)
             given = with_true_types(self.backend.table(name), [rows.schema])
@@ -264,7 +263,7 @@ class DuckDB(Engine):
             self.backend.con.unregister(name)
 
     def insert(self, table: Expression, rows: "pa.Table") -> None:
-        """Add rows of this process to a table that is kept."""
+        """Add rows of this process to a kept table."""
         con, name = self.backend.con, self.scratch_name()
         con.register(name, rows)
         try:
@@ -275,8 +274,8 @@ class DuckDB(Engine):
     def fetch(self, query: Expression) -> "pa.Table":
         """Run a query so that Ctrl-C ends it."""
         # As Ibis does it, but without importing pandas, which takes a quarter of a second. The cast
-        # leaves no dictionary in the result, which would hold items that are not in it. Where there
-        # is nothing to cast it is left out: it would import all functions of Arrow first.
+        # removes dictionaries, which would hold items that are not in the result. It is skipped if
+        # there is nothing to cast, because it would import all of Arrow's functions first.
         con = self.backend.con
         select, schema = self.compiled(query), query.schema().to_pyarrow()
         rows = interruptibly(
@@ -291,20 +290,20 @@ def _in_nanoseconds(time: Expression) -> bool:
 
 
 def _down_to_microseconds(time: Expression) -> Expression:
-    """Return a timestamp without a zone, in UTC, cut to whole microseconds, never later."""
+    """Return a timestamp in UTC without a zone, rounded down to whole microseconds."""
     import ibis
 
     @ibis.udf.scalar.builtin(signature=((time.type(),), "int64"))
     def epoch_ns(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        """DuckDB's own; NULL of what is infinite."""
+        """DuckDB's built-in function; NULL for infinite times."""
 
     @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
     def divide(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        """DuckDB's own, towards 0."""
+        """DuckDB's built-in function, which rounds towards 0."""
 
     @ibis.udf.scalar.builtin(signature=(("int64",), "timestamp"))
     def make_timestamp(microseconds):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        """DuckDB's own."""
+        """DuckDB's built-in function."""
 
     nanoseconds = epoch_ns(time)
     below = (nanoseconds % 1000 < 0).ifelse(ibis.literal(1, "int64"), ibis.literal(0, "int64"))
@@ -312,13 +311,13 @@ def _down_to_microseconds(time: Expression) -> Expression:
 
 
 def _at_zone(time: Expression, zone: str) -> Expression:
-    """Return a moment as the clocks of a zone show it, or what they show as a moment."""
+    """Convert a moment to local time in a zone, or local time to a moment."""
     import ibis
 
     kind = "timestamp" if time.type().timezone else "timestamp('UTC')"
 
     @ibis.udf.scalar.builtin(signature=(("string", time.type()), kind))
     def timezone(zone, value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        """DuckDB's own."""
+        """DuckDB's built-in function."""
 
     return timezone(zone, time)

@@ -1,4 +1,4 @@
-"""A DuckDB file, or files that are one table: the tables, and what their catalog says of them."""
+"""A DuckDB file, or files as one table: the tables, and what the catalog says about them."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -21,7 +21,7 @@ class DuckDBCatalog:
         self._connection = connection
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
-        """Return a table or view; upper and lower case are the same."""
+        """Return a table or view; case is ignored."""
         rows = fetched(
             self._connection,
             "SELECT column_name, table_type = 'BASE TABLE' FROM information_schema.columns "
@@ -34,7 +34,7 @@ class DuckDBCatalog:
         return as_relation(rows)
 
     def redefines(self, functions: Collection[str]) -> bool:
-        """Whether a macro has one of these names; one of DuckDB's own names is refused."""
+        """Whether a macro has one of these names; one with a name of DuckDB's own is refused."""
         return not macros(self._connection).isdisjoint(functions)
 
 
@@ -58,18 +58,18 @@ class DuckDBFile(DatabaseFile):
         }
 
     def read(self, name: str, schema: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
-        """Return a table or view as an Ibis table of true types."""
+        """Return a table or view as an Ibis table with its true types."""
         return with_true_types(self.backend.table(name, database=schema))
 
 
-#: What files are called in SQL.
+#: The name of the table of files in SQL.
 EVENTS = "events"
 
 
 class EventsDatabase:
-    """Files of events as a database of one table, as `headcount.engines.reader.Database` has it.
+    """Files of events as a database of one table: a `headcount.engines.reader.Database`.
 
-    Nothing in it was defined by anybody else: there are no views and no macros.
+    It contains nothing that anybody else defined: no views and no macros.
     """
 
     def __init__(self, table: Expression, engine: Engine) -> None:
@@ -78,7 +78,7 @@ class EventsDatabase:
         self.catalog = self
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
-        """Return the one table; upper and lower case are the same."""
+        """Return the one table; case is ignored."""
         is_events = schema is None and name.casefold() == EVENTS
         return Relation(self._table.columns, stored=True) if is_events else None
 
@@ -89,11 +89,11 @@ class EventsDatabase:
     def table(self, name: str | None) -> tuple[Expression, bool]:
         """Return the one table."""
         if name != EVENTS:
-            raise SourceError(f"files are one table, which is called {EVENTS!r}")
+            raise SourceError(f"files are one table, called {EVENTS!r}")
         return self._table, True
 
     def query(self, select: str) -> Expression:
-        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+        """Return the result of a query, already checked to be one SELECT, as an Ibis table."""
         backend = self.engine.backend
 
         def read() -> Expression:

@@ -1,4 +1,4 @@
-"""Macros that somebody defined in a DuckDB database."""
+"""Macros that are defined in a DuckDB database."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ def macros(connection: Any) -> set[str]:  # noqa: ANN401
     """Return the names of all macros, in lower case.
 
     Raises:
-        SourceError: one has the name of a function or an operator of DuckDB. It would be called in
-            its place, also in what headcount asks, where what a user can change rests on it.
+        SourceError: one has the name of a DuckDB function or operator. DuckDB would call it
+            instead, even in headcount's own queries, where sensitivity rests on the original.
     """
-    # By its whole name, and compared here: this must not be what a macro makes of it.
+    # By its full name, and compared in Python, so that no macro can change the outcome.
     query = "SELECT function_name, internal FROM system.main.duckdb_functions()"
     rows = opening(
         lambda: connection.execute(query).fetchall(),

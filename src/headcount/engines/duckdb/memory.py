@@ -1,6 +1,6 @@
-"""Tables in memory: data frames of pandas and Polars, what PyArrow has, and DuckDB's relations.
+"""Tables in memory: pandas and Polars data frames, PyArrow's tables, and DuckDB's relations.
 
-A dataset, a stream or a relation is read here, once, into memory: all passes see the same rows.
+A dataset, a stream or a relation is read into memory here, once: all passes see the same rows.
 
 A column's type follows from its declared type alone. If it were inferred from the values, one
 person's value could change the schema of the result, or whether there is one at all.
@@ -31,10 +31,10 @@ def read_memory(
 ) -> tuple[Any, Any]:
     """Return a table in memory as an Ibis table of DuckDB, and the backend.
 
-    Only the columns that are asked for are looked at, if they are all there.
+    Only the requested columns are looked at, if they all exist.
     """
     table = opening(lambda: _plain_types(_as_arrow(session, source, columns)), _ERROR_PREFIX)
-    # All rows now, or an item that is not text would be found only where its count is high.
+    # All rows now: otherwise an item that is no valid text is found only if its count is high.
     opening(lambda: table.validate(full=True), _ERROR_PREFIX)
     backend = connect(session)
 
@@ -56,7 +56,7 @@ def _as_arrow(
         source = pa.Table.from_batches([source])
     kind = type(source).__name__
     if (stream := _stream_of(source, columns)) is not None:
-        # What a query says of a row that it fails at may quote it, also where it speaks of names.
+        # A query that fails at a row may quote it, even in an error about names.
         source = running(lambda: collected(session, stream()), _ERROR_PREFIX)
     if isinstance(source, pa.Table):
         return source.select(_wanted(source.column_names, columns))
@@ -64,7 +64,7 @@ def _as_arrow(
     if polars is not None and isinstance(source, polars.DataFrame | polars.LazyFrame):
         frame = source.lazy()
         plan = frame.select(_wanted(frame.collect_schema().names(), columns))
-        # What a plan says of a row that it fails at may quote it, as a query may.
+        # A plan that fails at a row may quote it, as a query may.
         frame = running(plan.collect, _ERROR_PREFIX)
         return pa.table({column.name: _from_polars(column) for column in frame})
     if pandas is not None and isinstance(source, pandas.DataFrame):
@@ -80,7 +80,7 @@ def _stream_of(
     source: Any,  # noqa: ANN401
     columns: Collection[str] | None,
 ) -> "Callable[[], pa.RecordBatchReader] | None":
-    """Return what opens a stream of the rows of a plan; None for a table that is there already."""
+    """Return what opens a stream of a source's rows; None if it is not read as a stream."""
     import pyarrow as pa
 
     if type(source).__name__ == "DuckDBPyRelation":
@@ -125,7 +125,7 @@ def _from_polars(column: Any) -> "pa.Array":  # noqa: ANN401
 
 
 def _plain_types(table: "pa.Table") -> "pa.Table":
-    """Return the table without the types that a column has only because of how it was made."""
+    """Return the table with plain types: decoded, and without null and half-precision columns."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -138,6 +138,6 @@ def _plain_types(table: "pa.Table") -> "pa.Table":
         if pa.types.is_null(plain.type):
             plain = plain.cast(pa.string())
         if pa.types.is_float16(plain.type):
-            plain = plain.cast(pa.float32())  # which DuckDB has, and holds as much
+            plain = plain.cast(pa.float32())  # which DuckDB has, and which loses nothing
         table = table.set_column(position, name, plain)
     return table

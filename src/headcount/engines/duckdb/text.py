@@ -1,7 +1,7 @@
 """How DuckDB reads files of events: nothing about their form is guessed from the rows.
 
 Everything in a CSV or JSON file is read as text, and the names of its columns are those of
-the first line. A type, a delimiter or a column that was guessed from the rows would let one
+the first line. A type, a delimiter or a column guessed from the rows would let one
 person's rows change the schema of the result, or whether there is one at all.
 """
 
@@ -41,9 +41,9 @@ def read_files(
 ) -> Any:  # noqa: ANN401
     """Return an Ibis table of the events in some files of one kind, read by DuckDB.
 
-    ``columns`` are those that are asked for: the others may be of any type.
+    ``columns`` are the requested ones; the others may be of any type.
     """
-    # DuckDB takes a name for a glob; these are names of files that are there.
+    # DuckDB reads a name as a glob; these are names of existing files.
     names = [escape(str(path)) for path in paths]
     # The columns are those of the files, whatever their folders are called.
     read = functools.partial(_read, backend, names, hive_partitioning=False)
@@ -56,7 +56,7 @@ def read_files(
             error_prefix,
         )
     if all(is_gzipped(path) for path in paths):
-        # DuckDB knows a compressed file by its ending, but not in every version by .GZ.
+        # DuckDB recognises a compressed file by its ending, but not every version knows .GZ.
         read = functools.partial(read, compression="gzip")
     if kind == "json":
         columns = opening(lambda: _json_columns(paths), error_prefix)
@@ -104,8 +104,8 @@ def _json_columns(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def _as_text(names: list[str]) -> dict[str, str]:
-    # A column without a name, such as the index that pandas writes, cannot be asked for, but
-    # it has to be called something.
+    # A column without a name, such as the index that pandas writes, cannot be requested, but needs
+    # some name.
     spare = (name for n in itertools.count() if (name := f"column{n}") not in names)
     columns = {name or next(spare): "VARCHAR" for name in names}
     if len({name.casefold() for name in columns}) < len(names):
@@ -116,7 +116,7 @@ def _as_text(names: list[str]) -> dict[str, str]:
 
 
 def _opened(path: Path, encoding: str = "utf-8-sig") -> IO[str]:
-    # What is no UTF-8 in later rows is for the engine to find.
+    # Invalid UTF-8 in later rows is for the engine to find.
     if is_gzipped(path):
         binary = gzip.open(path)  # noqa: SIM115 (the caller closes it)
         return io.TextIOWrapper(binary, encoding=encoding, errors="replace", newline="")

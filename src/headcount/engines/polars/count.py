@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_DIGITS = 38  # of its decimals
-# Types that Ibis does not know, or that not every version of Polars can filter, and others that
-# hold the same values.
+# Types that Ibis does not know, or that some versions of Polars cannot filter, each with one that
+# holds the same values.
 _READ_AS = {"Float16": "Float32", "Null": "String"}
 
 
@@ -27,15 +27,15 @@ def read_parquet(
 
     Args:
         paths: the files.
-        stored: what they say of their columns.
-        columns: those that are asked for: the others may be of any type.
+        stored: what they say about their columns.
+        columns: the requested ones; the others may be of any type.
     """
     import ibis
     import polars
 
     def read() -> Any:  # noqa: ANN401
-        # The names are names, not patterns, and the columns those of the files, whatever their
-        # folders are called.
+        # The names are not patterns, and the columns are those of the files, whatever their folders
+        # are called.
         frame = polars.scan_parquet(
             [str(path) for path in paths],
             glob=False,
@@ -60,8 +60,8 @@ def read_parquet(
 class Polars(KeptByDuckDB):
     """Polars. It keeps all of its working state in memory.
 
-    Between passes it is DuckDB that keeps the pairs: through Ibis, Polars has no windows, and its
-    sums of integers begin again below 0 where they grow too large.
+    Between passes DuckDB keeps the pairs: through Ibis, Polars has no window functions, and its
+    sums of integers wrap around when they grow too large.
     """
 
     def canonical_key(self, column: Expression) -> Expression:
@@ -75,14 +75,14 @@ class Polars(KeptByDuckDB):
         return super().canonical_key(column)
 
     def with_day(self, table: Expression, column: str, name: str, zone: str) -> Expression:
-        """Return a table with the days of a column: Ibis has no time zones of Polars."""
+        """Return a table with the days of a column: Ibis lacks Polars' time zones."""
         import polars
 
         frame, time = self.backend.compile(table), polars.col(column)
         kind = frame.collect_schema()[column]
         of_moments = getattr(kind, "time_zone", None)  # a date has none
         if getattr(kind, "time_unit", "") == "ns":
-            # All are within the calendar, but what clocks show then need not have nanoseconds.
+            # All are within the calendar, but local time may not fit into nanoseconds.
             time = time.to_physical().floordiv(1000).cast(polars.Datetime("us", of_moments))
         else:
             first, beyond = (
@@ -106,7 +106,7 @@ class Polars(KeptByDuckDB):
         yield self.fetch(query)
 
     def fetch(self, query: Expression) -> "pa.Table":
-        """Run a query on the streaming engine, or on what DuckDB keeps."""
+        """Run a query on the streaming engine, or over what DuckDB keeps."""
         if not self.is_own(query):
             return self.keeper.fetch(query)
         return self.backend.to_pyarrow(query, engine="streaming")

@@ -7,7 +7,7 @@ from headcount.engines.catalog import ERROR_PREFIX, Relation, as_relation
 from headcount.engines.postgres.failures import translated
 from headcount.errors import SourceError
 
-# What a name means in a query: in the schema that is given, or in the first of the search path.
+# What a name means in a query: in the given schema, or the first in the search path that has it.
 _POSTGRES_RELATION = """
 SELECT a.attname::text, c.relkind IN ('r', 'p') AND NOT row_security_active(c.oid)
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -23,13 +23,13 @@ SELECT 1 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.proname = ANY(%(names)s) AND n.nspname <> 'pg_catalog'
   AND n.nspname = ANY(current_schemas(true)) LIMIT 1
 """
-#: What headcount calls by its name alone, or Ibis for it. Among functions of one name PostgreSQL
-#: takes the one whose types fit best, wherever in the search path it is.
+#: The functions that headcount, or Ibis for it, calls by name alone. Of functions with one name,
+#: PostgreSQL takes the one whose types fit best, wherever in the search path it is.
 CALLED = (
     *("abs", "concat_ws", "convert_to", "count", "date_trunc", "div", "floor", "hashtextextended"),
     *("max", "row_number", "sqrt", "sum", "timezone", "trim_scale"),
 )
-# What --table means by a name: as it is or as SQL would quote it, with a schema or without.
+# What a name in --table means: as it is or as SQL would quote it, with or without a schema.
 _POSTGRES_STORED = """
 SELECT c.relkind IN ('r', 'p') AND NOT row_security_active(c.oid)
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -47,17 +47,17 @@ class PostgresCatalog:
         self._connection = connection
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
-        """Return a table or view; names are as PostgreSQL folds them."""
+        """Return a table or view; names are given as PostgreSQL folds them."""
         return as_relation(self._rows(_POSTGRES_RELATION, {"schema": schema, "name": name}))
 
     def redefines(self, functions: Collection[str]) -> bool:
-        """Whether a function by one of these names is in the search path."""
+        """Whether somebody's function with one of these names is in the search path."""
         return bool(self._rows(_POSTGRES_FUNCTIONS, {"names": list(functions)}))
 
     def refuse_stand_ins(self) -> None:
         """Refuse a database in which somebody's function may be called in place of PostgreSQL's.
 
-        What a user can change rests on what these functions compute.
+        Sensitivity rests on what these functions compute.
         """
         if self.redefines(CALLED):
             raise SourceError(
@@ -67,7 +67,7 @@ class PostgresCatalog:
             )
 
     def is_stored(self, table: str | None) -> bool:
-        """Whether what is given as a table holds its rows itself."""
+        """Whether what a user named as a table stores its own rows."""
         found = self._rows(_POSTGRES_STORED, {"name": table})
         return bool(found) and all(stored for [stored] in found)
 

@@ -14,7 +14,7 @@ from headcount.engines.postgres.read import query
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The first day that Python's dates have, and the first that they no longer have.
+# The first day that Python's dates can hold, and the first after those.
 _PYTHONS_YEARS = ("0001-01-01", "10000-01-01")
 _MOST_DIGITS = 38  # of Arrow's decimals
 
@@ -25,14 +25,14 @@ def _is_text(kind: Any) -> bool:  # noqa: ANN401
 
 
 class Postgres(Engine):
-    """PostgreSQL. Collations may take different texts for the same; their bytes are never so."""
+    """PostgreSQL. Collations may treat different texts as equal, but never their bytes."""
 
     compares_bytes = False
 
     def typed(self, table: Expression) -> Expression:
         """Return a table with the types that it has on the server.
 
-        Ibis takes money for a decimal and a time with a zone for one without.
+        Ibis mistakes money for a decimal, and a time with a zone for one without.
         """
         PostgresCatalog(self.backend.con).refuse_stand_ins()
         return query(self.backend, self.compiled(table))
@@ -43,9 +43,10 @@ class Postgres(Engine):
         return user if kind.is_decimal() or kind.is_uuid() else self.canonical_key(user)
 
     def has_value(self, column: Expression) -> Expression:
-        """Return whether a row has a value that is neither NULL nor beyond Python's years.
+        """Return whether a row has a value that Python can hold: neither NULL nor out of range.
 
-        NaN, which a numeric may be too, is more than any number here.
+        Dates may be beyond Python's years, a time may be 24:00, and a numeric may be NaN, which
+        counts as more than any number here.
         """
         import ibis
 
@@ -66,16 +67,16 @@ class Postgres(Engine):
 
         @ibis.udf.scalar.builtin(signature=(("decimal",), "decimal"))
         def trim_scale(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """PostgreSQL's own: 1.50 and 1.5 are equal, and shown as 1.5."""
+            """PostgreSQL's built-in function: 1.50 and 1.5 are equal, and shown as 1.5."""
 
         if _is_text(column.type()):
             return self.text_to_bytes(trim_scale(column).cast("string"))
         return super().canonical_key(column)
 
     def as_float(self, column: Expression) -> Expression:
-        """Return a column of numbers as floats; what no float is near to is NULL, or 0.
+        """Return a column of numbers as floats; those too large become NULL, those too small 0.
 
-        A cast of such a numeric is an error, and NaN is more than any number.
+        Casting such a numeric would be an error. NaN counts as more than any number.
         """
         import ibis
 
@@ -89,12 +90,12 @@ class Postgres(Engine):
         return ibis.cases((fits, shown))
 
     def text_to_bytes(self, text: Expression) -> Expression:
-        """Return text as its bytes in UTF-8."""
+        """Return text as its UTF-8 bytes."""
         import ibis
 
         @ibis.udf.scalar.builtin(signature=(("string", "string"), "binary"))
         def convert_to(value, encoding):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """PostgreSQL's own."""
+            """PostgreSQL's built-in function."""
 
         return convert_to(text, "UTF8")
 
@@ -104,7 +105,7 @@ class Postgres(Engine):
 
         @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "decimal"))
         def div(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """PostgreSQL's own, of its decimals."""
+            """PostgreSQL's built-in function, for its decimals."""
 
         return div(dividend, divisor).cast("int64")
 
@@ -114,27 +115,27 @@ class Postgres(Engine):
 
         @ibis.udf.scalar.builtin(signature=(("string", left.type(), right.type()), "string"))
         def concat_ws(between, left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """PostgreSQL's own, of values of any type."""
+            """PostgreSQL's built-in function, for values of any type."""
 
         @ibis.udf.scalar.builtin(signature=(("string", "int64"), "int64"))
         def hashtextextended(text, seed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """PostgreSQL's own."""
+            """PostgreSQL's built-in function."""
 
         return hashtextextended(concat_ws(",", left, right), 0)
 
     def local_time(self, moment: Expression, zone: str) -> Expression:
-        """Return what clocks in a time zone show at a moment."""
+        """Return the local time of a moment in a time zone."""
         import ibis
 
         @ibis.udf.scalar.builtin(signature=(("string", moment.type()), "timestamp"))
         def timezone(zone, moment):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """PostgreSQL's own."""
+            """PostgreSQL's built-in function."""
 
         return timezone(zone, moment)
 
     @property
     def several_passes(self) -> bool:
-        """Whether this login may make temporary tables: not on a replica, which is only read."""
+        """Whether this login may create temporary tables; nobody may on a read-only replica."""
         asked = (
             "SELECT has_database_privilege(current_database(), 'TEMPORARY') "
             "AND current_setting('transaction_read_only') = 'off'"
@@ -181,7 +182,7 @@ class Postgres(Engine):
         )
 
     def _analysed(self, name: str, schema: Any, error_prefix: str) -> Expression:  # noqa: ANN401
-        """Return a temporary table, of which the planner knows how large it is."""
+        """Return a temporary table after ANALYZE, which tells the planner how large it is."""
         import ibis
 
         execute = self.backend.con.execute
@@ -202,5 +203,5 @@ class Postgres(Engine):
         return interruptibly(action, interrupt, self.session.cancel)
 
     def run(self, query: Expression, error_prefix: str) -> "pa.Table":
-        """Run a query; ``error_prefix`` begins the error if it fails."""
+        """Run a query; if it fails, the error begins with ``error_prefix``."""
         return translated(lambda: self.fetch(query), error_prefix, self.expected)

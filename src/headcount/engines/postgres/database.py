@@ -10,7 +10,7 @@ from headcount.errors import SourceError
 
 
 class PostgresServer:
-    """A database of a server, as `headcount.engines.reader.Database` has it."""
+    """A database on a server: a `headcount.engines.reader.Database`."""
 
     def __init__(self, session: Session, url: str) -> None:
         self._backend = read.connect(session, url)
@@ -19,11 +19,11 @@ class PostgresServer:
         self.catalog.refuse_stand_ins()
 
     def table(self, name: str | None) -> tuple[Any, bool]:
-        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
+        """Return a table or view as an Ibis table, and whether it stores its own rows."""
         if name is None:
             raise SourceError("name a table of the server, or give SQL")
         return read.table(self._backend, name), self.catalog.is_stored(name)
 
     def query(self, select: str) -> Any:  # noqa: ANN401 (Ibis has no types)
-        """Return the result of one SELECT, checked to be that, as an Ibis table."""
+        """Return the result of a query, already checked to be one SELECT, as an Ibis table."""
         return read.query(self._backend, select)

@@ -1,12 +1,12 @@
-"""What is said of a failure of the server: nothing that it says itself."""
+"""Errors for failures of the server, which never repeat its messages."""
 
 from typing import Any
 
 from headcount.engines.guard import ANY_FORM, running
 from headcount.errors import EngineError, HeadcountError, SourceError
 
-# Classes of SQLSTATE, its first two characters, and what to say of each. A message of the
-# server is never passed on: it quotes rows, and it may contain the password of a URL.
+# Classes of SQLSTATE, its first two characters, and what to say about each. A message of the
+# server is never passed on: it quotes rows, and may contain the password from a URL.
 _STATES = {
     "08": "the connection was lost",
     "25": "the server is read-only and does not even allow temporary tables",
@@ -20,7 +20,7 @@ _STATES = {
 
 
 def translated(action: Any, error_prefix: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
-    """Run an action; nothing that the server says is passed on."""
+    """Run an action; no message of the server is passed on."""
     return running(lambda: _without_data(action, error_prefix, expected), error_prefix, expected)
 
 
@@ -32,18 +32,18 @@ def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa
         return action()
     except psycopg.Error as error:
         cause: psycopg.Error = error
-        while isinstance(cause.__context__, psycopg.Error):  # the first, not what followed of it
+        while isinstance(cause.__context__, psycopg.Error):  # the first, not what it led to
             cause = cause.__context__
         failure = _failure(cause.sqlstate, str(cause), error_prefix, expected)
     raise failure
 
 
-# What a connection that is not made is told by; there is no SQLSTATE then.
+# Signs of why a connection could not be made; there is no SQLSTATE then.
 _UNCONNECTED = {
     "FATAL": "the server refused the login or has no such database",
     "refused": "no server answers at that address",
-    "resolve": "there is no host of that name",
-    "translate host": "there is no host of that name",
+    "resolve": "there is no host with that name",
+    "translate host": "there is no host with that name",
     "timeout": "the server did not answer in time",
     "invalid": "an option of the URL is not valid",
 }

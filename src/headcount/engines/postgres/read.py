@@ -1,4 +1,4 @@
-"""What PostgreSQL is asked for: tables and queries, with types that Python can hold."""
+"""How PostgreSQL is read: tables and queries, with types that Python can hold."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from headcount.engines.postgres.failures import translated
 from headcount.engines.session import Session
 from headcount.errors import HeadcountError, SourceError
 
-#: What a URL need not say. A server that does not answer, or no longer, is noticed in a minute.
+#: Defaults for a URL. A server that does not answer, or stops answering, is noticed in a minute.
 CONNECTION_DEFAULTS = {
     "fallback_application_name": "headcount",
     "connect_timeout": "30",
@@ -50,7 +50,7 @@ def _parsed(parse: Any) -> dict[str, Any]:  # noqa: ANN401
 
 _MOST_NAMED = 30
 
-# Tables, views and the like that may be meant by a name, as it is or as SQL would quote it.
+# Tables, views and the like, and which of them a name means, as it is or as SQL would quote it.
 _TABLES = """
 SELECT schema, name,
        name = %(name)s AND visible OR schema || '.' || name = %(name)s
@@ -66,7 +66,7 @@ WHERE schema NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 ORDER BY schema, name
 """
 
-# A table as the query for those of its columns that may be read.
+# The query for those columns of a table that this login may read.
 _SELECT = """
 SELECT 'SELECT ' || string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
        || ' FROM ' || quote_ident(n.nspname) || '.' || quote_ident(c.relname)
@@ -79,7 +79,7 @@ GROUP BY n.nspname, c.relname
 
 
 def table(backend: Any, name: str) -> Any:  # noqa: ANN401
-    """Return a table, of a schema if the name has one."""
+    """Return a table; its name may include a schema."""
     known = translated(
         lambda: backend.con.execute(_TABLES, {"name": name}).fetchall(), "cannot list tables"
     )
@@ -104,22 +104,22 @@ def table(backend: Any, name: str) -> Any:  # noqa: ANN401
 
 
 def query(backend: Any, select: str) -> Any:  # noqa: ANN401
-    """Return the result of one SELECT, checked to be that."""
+    """Return the result of a query that was already checked to be one SELECT."""
     return _described(backend, select, "the SQL cannot be run")
 
 
-# Types whose values reach Python as what they are, whatever they are and however many there are.
+# Types whose values reach Python unchanged, except those that `Postgres.has_value` leaves out.
 _KEPT = {
     *("bool", "int2", "int4", "int8", "oid", "float4", "float8", "numeric"),
     *("text", "varchar", "bytea", "date", "time", "timestamp", "timestamptz"),
-    "uuid",  # not itself, but ids are compared faster as they are: see `Postgres.canonical_key`
+    "uuid",  # items become text all the same, but ids compare faster: see `Postgres.user_key`
 }
 
 
 def _described(backend: Any, select: str, error_prefix: str) -> Any:  # noqa: ANN401
-    """Return a SELECT as a table in which values of all types but a few are their text.
+    """Return a SELECT as a table in which values of all but a few types are text.
 
-    Of the others Python may be able to hold some values and not all (a time with a zone), or none
+    Of the other types, Python may be able to hold only some values (a time with a zone) or none
     (addresses), and equal ones may look different (jsonb): see `Engine.canonical_key`.
     """
     import ibis
@@ -127,7 +127,7 @@ def _described(backend: Any, select: str, error_prefix: str) -> Any:  # noqa: AN
     from psycopg import sql
 
     def describe() -> tuple[str, dict[str, Any]]:
-        # No view is made for this: a login that may only read, or a standby, cannot make one.
+        # This makes no view: a login that may only read, or a standby, cannot make one.
         with backend.con.cursor() as cursor:
             cursor.execute(f"SELECT * FROM ({select}) AS events LIMIT 0")  # noqa: S608 (one SELECT)
             columns = {column.name: _type(column.type_display) for column in cursor.description}
@@ -146,12 +146,12 @@ def _described(backend: Any, select: str, error_prefix: str) -> Any:  # noqa: AN
 
 
 def _type(name: str) -> Any:  # noqa: ANN401
-    """Return Ibis' type for one of PostgreSQL; nothing for one whose values are read as text."""
+    """Return Ibis's type for one of PostgreSQL's; None if its values are read as text."""
     from ibis.backends.sql.datatypes import PostgresType
 
     try:
         kind = PostgresType.from_string(name)
-    except Exception:  # one that an extension or a user made
+    except Exception:  # a type that an extension or a user made
         return None
     refused = kind.is_nested() or kind.is_interval()
     known = name.partition("(")[0] in _KEPT and not kind.is_unknown()

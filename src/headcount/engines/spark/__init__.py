@@ -31,7 +31,7 @@ class SparkReader(Reader):
         return Spark(backend, session)
 
     def is_stored(self, backend: Any, schema: str | None, name: str) -> bool:  # noqa: ANN401
-        """Whether a table is known to be managed or external, and no view."""
+        """Whether a table is known to be managed or external, and not a view."""
         from headcount.engines.spark.read import is_stored
 
         return is_stored(backend, ".".join(filter(None, (schema, name))))
@@ -59,7 +59,7 @@ class SparkReader(Reader):
     def open_database(
         self, session: Session, where: Path | str, settings: Mapping[str, str]
     ) -> Database:
-        """Connect to a cluster, for the tables of its catalog."""
+        """Connect to a cluster to read tables of its catalog."""
         from headcount.engines.spark.read import SparkCatalog
 
         return SparkCatalog(session, str(where), settings)

@@ -1,4 +1,4 @@
-"""Spark as an engine: what it runs, and how that is ended and cleaned up."""
+"""Spark as an engine: what it runs, and how to interrupt that and clean up."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -43,20 +43,20 @@ class Spark(Engine):
 
         @ibis.udf.scalar.builtin(signature=((self.canonical_key(user).type(),), "int64"))
         def xxhash64(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """Spark's own."""
+            """Spark's built-in function."""
 
         return xxhash64(self.canonical_key(user))
 
     def text_to_bytes(self, text: Expression) -> Expression:
-        """Return text as the bytes it is made of.
+        """Return text as its own bytes.
 
-        Spark's ``encode`` would replace bytes that are no UTF-8, and two ids would become one.
+        Spark's ``encode`` would replace bytes that are not UTF-8, and two ids would become one.
         """
         import ibis
 
         @ibis.udf.scalar.builtin(signature=(("string",), "binary"))
         def binary(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """Spark's own."""
+            """Spark's built-in function."""
 
         return binary(text)
 
@@ -66,7 +66,7 @@ class Spark(Engine):
 
         @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "int64"))
         def div(dividend, divisor):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """Spark's own."""
+            """Spark's built-in function."""
 
         return div(dividend, divisor)
 
@@ -76,55 +76,55 @@ class Spark(Engine):
 
         @ibis.udf.scalar.builtin(signature=((left.type(), right.type()), "int64"))
         def xxhash64(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """Spark's own."""
+            """Spark's built-in function."""
 
         return xxhash64(left, right)
 
     def exact_sum(self, numbers: Expression) -> Expression:
-        """Return the sum as a decimal: that of 64 bits ends in an error where it overflows."""
+        """Return the sum as a decimal: a 64-bit sum that overflows is an error."""
         return numbers.cast("decimal(38, 0)").sum()
 
     def row_numbers(self) -> Expression:
-        """Return Spark's own, which need not bring all rows to one place."""
+        """Return Spark's own row numbers, which need not bring all rows to one place."""
         import ibis
 
         @ibis.udf.scalar.builtin(signature=((), "int64"))
         def monotonically_increasing_id():  # type: ignore[no-untyped-def]  # noqa: ANN202
-            """Spark's own."""
+            """Spark's built-in function."""
 
         return monotonically_increasing_id()
 
     def local_time(self, moment: Expression, zone: str) -> Expression:
-        """Return what clocks in a time zone show at a moment, in the session's zone, UTC."""
+        """Return a moment's local time in a time zone, as a time of the session's zone, UTC."""
         import ibis
 
         @ibis.udf.scalar.builtin(signature=((moment.type(), "string"), "timestamp('UTC')"))
         def from_utc_timestamp(moment, zone):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """Spark's own."""
+            """Spark's built-in function."""
 
         return from_utc_timestamp(moment, zone)
 
     def first_day(self, day: Expression, period: str) -> Expression:
-        """Return the first day of a period; Spark's own stays with dates."""
+        """Return the first day of a period; Spark's own function stays with dates."""
         import ibis
 
         @ibis.udf.scalar.builtin(signature=(("date", "string"), "date"))
         def trunc(day, period):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            """Spark's own, whose weeks begin on Monday."""
+            """Spark's built-in function, whose weeks begin on Monday."""
 
         return day if period == "day" else trunc(day, period)
 
     @property
     def several_passes(self) -> bool:
-        """Whether a sum that is too large is an error, and blocks can be dropped afterwards."""
+        """Whether a sum that overflows is an error, and blocks can be dropped afterwards."""
         spark = self.backend._session
         return not _is_remote(spark) and spark.conf.get(_ANSI) == "true"
 
     def materialise(self, query: Expression, error_prefix: str) -> Expression:
-        """Run a query and keep its rows on the executors, without how they were made.
+        """Run a query and keep its rows on the executors, without their lineage.
 
-        A block of them that is lost with its executor is an error then. With `cache`, Spark would
-        read the tables again, which may have changed.
+        If a block is lost with its executor, that is then an error. With `cache`, Spark would read
+        the tables again, which may have changed.
         """
         spark, select = self.backend._session, self.compiled(query)
         return self.viewed(self.keep_frame(lambda: spark.sql(select), error_prefix), error_prefix)
@@ -133,19 +133,19 @@ class Spark(Engine):
         """Keep the rows of a data frame, as `materialise` does."""
         if self.backend._session.conf.get(_ANSI) != "true":
             raise SettingsError(
-                f"{error_prefix}: methods with several passes need {_ANSI}=true, with which a sum "
-                "that is too large is an error"
+                f"{error_prefix}: methods with several passes need {_ANSI}=true, so that a sum "
+                "that overflows is an error"
             )
         frame = self.answered(lambda: made().localCheckpoint(), error_prefix)
         self.session.at_end(partial(undo, lambda: _drop_blocks(frame)))
         return frame
 
     def drop_frame(self, frame: Any) -> None:  # noqa: ANN401
-        """Let go of rows that are kept, before the session ends."""
+        """Drop kept rows before the session ends."""
         undo(lambda: _drop_blocks(frame))
 
     def answered(self, action: Callable[[], Any], error_prefix: str) -> Any:  # noqa: ANN401
-        """Run what has jobs of Spark run, so that Ctrl-C ends these."""
+        """Run an action that starts Spark jobs, so that Ctrl-C ends these."""
         return translated(lambda: self._interruptibly(action), error_prefix, self.expected)
 
     def group_users(
@@ -164,7 +164,7 @@ class Spark(Engine):
         )
 
     def viewed(self, frame: Any, error_prefix: str) -> Expression:  # noqa: ANN401
-        """Return a data frame as an Ibis table, until the session ends."""
+        """Return a data frame as an Ibis table, which lasts until the session ends."""
         name = self.scratch_name()
         drop = self.backend._session.catalog.dropTempView
         self.session.at_end(partial(undo, lambda: drop(name)))
@@ -185,8 +185,8 @@ class Spark(Engine):
         spark = self.backend._session
         tag = self.scratch_name()
 
-        # Of the context, not the session: the session's own waits until the last task has seen
-        # that it is cancelled, which may take as long as the query.
+        # Tags of the context, not of the session: cancelling by the latter waits until the last
+        # task has seen that it is cancelled, which may take as long as the query.
         jobs = spark if _is_remote(spark) else spark.sparkContext
 
         def run() -> Any:  # noqa: ANN401
@@ -206,7 +206,7 @@ class Spark(Engine):
         return interruptibly(run, interrupt, self.session.cancel)
 
     def run(self, query: Expression, error_prefix: str) -> "pa.Table":
-        """Run a query; ``error_prefix`` begins the error if it fails."""
+        """Run a query; if it fails, the error begins with ``error_prefix``."""
         return translated(lambda: self.fetch(query), error_prefix, self.expected)
 
 
@@ -217,5 +217,5 @@ def _drop_blocks(frame: Any) -> None:  # noqa: ANN401
 
 
 def _is_remote(spark: Any) -> bool:  # noqa: ANN401
-    """Whether a session is one of Spark Connect, which has no context."""
+    """Whether a session uses Spark Connect, which has no context."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")

@@ -1,4 +1,4 @@
-"""Spark's failures, which quote data, as ours, which do not; and Spark kept from logging them."""
+"""Spark's failures, which quote data, turned into ours, which do not, and kept out of logs."""
 
 import logging
 import re
@@ -24,8 +24,8 @@ _DATA_FAULTS = (
 
 
 def translated(action: Any, error_prefix: str, expected: str = ANY_FORM) -> Any:  # noqa: ANN401
-    """Run an action of Spark; nothing that it says of the data is passed on."""
-    # Also while the error is looked at: what it refers to is asked of Java, and let go of there.
+    """Run an action of Spark; nothing that it says about the data is passed on."""
+    # Also while the error is inspected, which asks Java for what it refers to and frees it there.
     with quietly():
         return running(
             lambda: _without_data(action, error_prefix, expected), error_prefix, expected
@@ -63,7 +63,7 @@ def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa
     raise failure
 
 
-# What Spark says of the columns of a file that it has no types for.
+# What Spark says about columns of a file that it has no types for.
 _NO_TYPE = ("PARQUET_TYPE_", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
 
 
@@ -71,22 +71,22 @@ def _refused(condition: str, error_prefix: str) -> HeadcountError:
     if condition.startswith(_NO_TYPE):
         return SourceError(
             f"{error_prefix}: Spark has no type for one of its columns; use DuckDB, or "
-            "write the file with timestamps in microseconds, and other types that Spark does not "
-            "have as text"
+            "write the file with timestamps in microseconds, and with text for other types that "
+            "Spark lacks"
         )
     return SourceError(f"{error_prefix}: Spark refused it ({condition})")
 
 
 def _condition(error: Exception) -> str:
-    """Return Spark's name for an error, which is one of a list; nothing if Spark is gone."""
+    """Return Spark's name for an error, never its text; nothing if Spark is gone."""
     names: list[str] = []
     if not hasattr(error, "java_exception") and not hasattr(error, "getCondition"):
-        return ""  # of the connection with Java, which has broken
+        return ""  # an error of the connection to Java, which is broken
     with suppress(Exception):
         cause: Any = getattr(error, "java_exception", error)
         while cause is not None:
             names.append(_name(cause))
-            inner = getattr(cause, "_cause", None)  # of Python's, or of Java's own
+            inner = getattr(cause, "_cause", None)  # of a Python error, or of a Java one
             cause = inner if isinstance(cause, Exception) else cause.getCause()
     at_fault = (name for name in names if name.startswith(_DATA_FAULTS))
     return next(at_fault, names[0] if names else "")
@@ -94,7 +94,7 @@ def _condition(error: Exception) -> str:
 
 def _name(error: Any) -> str:  # noqa: ANN401
     condition = None
-    with suppress(Exception):  # not all of Java's have one
+    with suppress(Exception):  # not all Java errors have one
         condition = error.getCondition()
     if condition and re.fullmatch(r"[A-Z0-9_.]+", condition):
         return str(condition)
@@ -103,11 +103,11 @@ def _name(error: Any) -> str:  # noqa: ANN401
     return str(error.getClass().getSimpleName())
 
 
-# pyspark logs an error before it raises it, to stderr, with the value that was at fault; py4j,
-# through which it speaks with Java, logs to the root that Java is gone.
+# pyspark logs an error to stderr before it raises it, with the value at fault. py4j, through which
+# it talks to Java, logs to the root logger that Java is gone.
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _lock = threading.Lock()
-_quiet: list[None] = []  # one for each that asks for it, of any thread
+_quiet: list[None] = []  # one for each use of `quietly`, in any thread
 _collectors: WeakSet[threading.Thread] = WeakSet()  # see `quiet_collector`
 
 
@@ -135,7 +135,7 @@ def quietly() -> Iterator[None]:
 
 
 def quiet_until_end(session: Session) -> None:
-    """Keep pyspark from logging errors until a session ends, also between two of its actions."""
+    """Keep pyspark from logging errors until a session ends, even between its actions."""
     quiet = ExitStack()
     quiet.enter_context(quietly())
     session.at_end(quiet.close)
@@ -144,8 +144,8 @@ def quiet_until_end(session: Session) -> None:
 def quiet_collector(gateway: Any) -> None:  # noqa: ANN401
     """Keep the thread that tells Java which objects are no longer needed from logging.
 
-    It does so once a second for as long as this process lives. If Java was killed it logs that with
-    a traceback, at a moment that nobody chose, perhaps when the session is over.
+    It does so once a second for as long as this process lives. If Java was killed, it logs that
+    with a traceback, at an unpredictable moment, perhaps when the session is over.
     """
     from py4j.clientserver import FinalizerWorker
 
@@ -156,6 +156,6 @@ def quiet_collector(gateway: Any) -> None:  # noqa: ANN401
 
 
 def undo(action: Callable[[], object]) -> None:
-    """Undo something at the end of a session, if Spark still runs; nothing is raised."""
+    """Undo something, if Spark is still running; nothing is raised."""
     with quietly(), suppress(Exception):
         action()

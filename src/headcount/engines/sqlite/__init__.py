@@ -1,4 +1,4 @@
-"""SQLite, through the module of Python's own library."""
+"""SQLite, through the module in Python's standard library."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SQLite, through the module of Python's own library."""
+"""SQLite, through the module in Python's standard library."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -13,14 +13,14 @@ from headcount.engines.session import Session
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# SQLite runs this many of its steps, a few milliseconds' worth, between two looks at whether
-# the user pressed Ctrl-C.
+# How many of its steps SQLite runs, a few milliseconds' worth, between two checks for Ctrl-C or a
+# cancelled token.
 _STEPS_BETWEEN_LOOKS = 100_000
 _ROWS_AT_A_TIME = 100_000
 
 
 def connect(session: Session, file: Path) -> Any:  # noqa: ANN401 (Ibis has no types)
-    """Open a SQLite file, which is only read, through Ibis."""
+    """Open a SQLite file through Ibis, read-only."""
     import ibis
 
     def open_file() -> Any:  # noqa: ANN401
@@ -33,8 +33,9 @@ def connect(session: Session, file: Path) -> Any:  # noqa: ANN401 (Ibis has no t
     return backend
 
 
-# SQLite lets any value into any column. What is not of the column's type counts as NULL, row by
-# row: an error would be raised only for those among the highest counts, and so tell about them.
+# SQLite lets any value into any column. In a column of text all values count as text; elsewhere one
+# that is not of the column's type counts as NULL, row by row. An error would be raised only for
+# items among the highest counts, and so reveal something about them.
 _READ = {
     "string": "CAST({} AS TEXT)",
     "int64": "CASE WHEN typeof({0}) = 'integer' THEN {0} END",
@@ -44,7 +45,7 @@ _READ = {
 
 
 def typed_select(rows: str, types: Mapping[str, str]) -> str:
-    """Return SQL for columns of rows, in which all values are of the types that are given."""
+    """Return SQL for columns of rows in which all values have the given types."""
     chosen = ", ".join(
         f"{_READ[kind].format(quoted(name))} AS {quoted(name)}" for name, kind in types.items()
     )
@@ -52,7 +53,7 @@ def typed_select(rows: str, types: Mapping[str, str]) -> str:
 
 
 def quoted(identifier: str) -> str:
-    """Return a name as SQL writes it."""
+    """Return a name as SQL quotes it."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
@@ -66,9 +67,9 @@ class SQLite(KeptByDuckDB):
     has_nan = False  # it stores NULL instead
 
     def typed(self, table: Expression) -> Expression:
-        """Return a table of the types that SQLite has: it knows dates and the like as text.
+        """Return a table with SQLite's own types, in which dates and the like are text.
 
-        Ibis reads them in Python, where different texts become the same date.
+        Ibis parses them in Python, where different texts become the same date.
         """
         import ibis
         import ibis.expr.operations as ops
@@ -79,7 +80,7 @@ class SQLite(KeptByDuckDB):
         return ops.SQLQueryResult(typed, ibis.schema(types), self.backend).to_expr()
 
     def batches(self, query: Expression) -> "Iterable[pa.Table]":
-        """Run a query, and leave the rows where they are until they are asked for."""
+        """Run a query, and fetch its rows as they are requested."""
         import pyarrow as pa
 
         schema = query.schema().to_pyarrow()
@@ -91,11 +92,11 @@ class SQLite(KeptByDuckDB):
             )
 
     def fetch(self, query: Expression) -> "pa.Table":
-        """Run a query, here or on what DuckDB keeps."""
+        """Run a query, here or over what DuckDB keeps."""
         return super().fetch(query) if self.is_own(query) else self.keeper.fetch(query)
 
     def text_to_bytes(self, text: Expression) -> Expression:
-        """Return text as its bytes in UTF-8."""
+        """Return text as its UTF-8 bytes."""
         return text.cast("binary")
 
 

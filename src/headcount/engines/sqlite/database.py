@@ -1,4 +1,4 @@
-"""A SQLite file: its tables, their types, and what its catalog says of them."""
+"""A SQLite file: its tables, their types, and what its catalog says about them."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -17,7 +17,7 @@ class SQLiteCatalog:
         self._connection = connection
 
     def relation(self, schema: str | None, name: str) -> Relation | None:
-        """Return a table or view; upper and lower case are the same."""
+        """Return a table or view; case is ignored."""
         if schema not in (None, "main"):
             return None
         rows = fetched(
@@ -47,11 +47,11 @@ class SQLiteFile(DatabaseFile):
         return {name: (name, None) for name in self.backend.list_tables()}
 
     def read(self, name: str, schema: str | None) -> Any:  # noqa: ANN401 (Ibis has no types)
-        """Return a table with types that follow from what was declared.
+        """Return a table whose types follow from the declared ones.
 
-        SQLite's columns need no type, and Ibis looks at the first row to find one, so that
-        one person's row would decide it and an empty table would be an error. What is not
-        declared to be integer, real or blob is read as text instead.
+        SQLite's columns need no type, and Ibis infers one from the first row: one person's row
+        would decide it, and an empty table would be an error. Instead, a column that is not
+        declared as integer, real or blob is read as text.
         """
         import ibis
 
