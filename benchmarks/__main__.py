@@ -18,7 +18,7 @@ PARTS = {
 
 
 def main() -> None:
-    """Run the parts that were asked for."""
+    """Run the selected parts."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--big", action="store_true", help="also the 100-million-row file")

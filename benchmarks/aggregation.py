@@ -1,6 +1,6 @@
-"""The whole command against the plain query on the same file, in seconds and in processor time.
+"""The whole command against the plain query on the same file, in wall-clock and processor time.
 
-On a machine that does other things too, the processor time is the one to look at.
+On a machine that is also busy with other things, processor time is the one to look at.
 """
 
 import os
@@ -23,13 +23,13 @@ duckdb.sql(f'''
     GROUP BY item ORDER BY 2 DESC LIMIT 10001
 ''').fetchall()
 """
-#: What is asked for, relative to the plain query: rows in the order of users, and in no order.
+#: Targets, relative to the plain query: for rows in the order of users, and for shuffled rows.
 AIMS = {"default": (1.2, 1.5), "pcr": (1.15, 1.15)}
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one process took: seconds, seconds of all processors together, and bytes of memory."""
+    """What one process took: wall-clock seconds, processor seconds, and bytes of memory."""
 
     seconds: float
     processor: float
@@ -39,12 +39,12 @@ class Run:
 def measured(
     command: list[str], variables: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> Run:
-    """Run a command to its end, with further variables of its environment, maybe in a folder.
+    """Run a command to its end, with further environment variables, in a folder if given.
 
-    Processor time is that of all processes that it started and waited for; memory is that of the
+    Processor time includes all processes that it started and waited for. Memory is that of the
     largest of them.
     """
-    # An installed package has its bytecode, which some environments keep Python from writing.
+    # An installed package has bytecode, but some environments keep Python from writing it.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment.update(variables or {})
     start = time.perf_counter()
@@ -63,13 +63,13 @@ def measured(
 
 
 def release(path: Path, *more: str) -> list[str]:
-    """Return the command that releases a file."""
+    """Return the command that makes a release from a file."""
     command = [sys.executable, "-m", "headcount", "release", str(path), "--user", "user"]
     return [*command, "--item", "item", "--rho", "1", "--format", "csv", *more]
 
 
 def in_turns(commands: dict[str, list[str]], rounds: int) -> dict[str, Run]:
-    """Return the medians of each command, taken in turns after one warm-up each."""
+    """Return each command's median times and peak memory, in turns after one warm-up each."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, command in commands.items():
@@ -87,7 +87,7 @@ def in_turns(commands: dict[str, list[str]], rounds: int) -> dict[str, Run]:
 
 
 def run(folder: Path, rounds: int) -> Iterator[Result]:
-    """Compare the default method and pcr with the plain query, on rows in order and shuffled."""
+    """Compare the default method and pcr with the plain query, on ordered and shuffled rows."""
     path, what = events(folder)
     orders = [("in order of users", path), ("shuffled", shuffled(folder, path))]
     for place, (order, file) in enumerate(orders):
@@ -104,7 +104,7 @@ def run(folder: Path, rounds: int) -> Iterator[Result]:
 
 
 def large(folder: Path, rounds: int) -> Iterator[Result]:
-    """Compare the default method with the plain query on 100 million rows, with less memory too."""
+    """Compare the default method with the plain query on 100 million rows, and with less memory."""
     path = generated(folder, 100_000_000)
     took = in_turns(
         {
@@ -128,8 +128,8 @@ def _against(plain: Run, took: Run, what: str, aim: float) -> Result:
     seconds = took.seconds / plain.seconds
     return Result(
         f"{what}, against COUNT(DISTINCT) in DuckDB ({plain.seconds:.1f} s, "
-        f"{plain.processor:.1f} s of processors)",
-        f"{seconds:.2f} by the clock, {ratio:.2f} of processors, {took.memory / 1e9:.1f} GB "
+        f"{plain.processor:.1f} s of processor time)",
+        f"{seconds:.2f} by the clock, {ratio:.2f} in processor time, {took.memory / 1e9:.1f} GB "
         f"instead of {plain.memory / 1e9:.1f}",
         f"at most {aim}",
         ratio <= aim,

@@ -1,25 +1,25 @@
-"""The files that are measured on."""
+"""The files that the benchmarks run on."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: 19.5 million distinct (post, word) pairs, where it is there; it is not part of the project.
+#: 19.5 million distinct (post, word) pairs, if the file exists; it is not part of the project.
 REDDIT = ROOT.parent / "shared" / "data" / "reddit_post_words.parquet"
-#: How many rows a user has on average, of those that are generated.
+#: The mean number of rows per user in generated files.
 ROWS_PER_USER = 20
 
 
 def events(folder: Path, rows: int = 20_000_000) -> tuple[Path, str]:
-    """Return a file with the columns user and item, and what it is."""
+    """Return a file with the columns user and item, and a description of it."""
     if REDDIT.exists():
         return REDDIT, "reddit_post_words, 19.5 million rows"
     return generated(folder, rows), f"{rows:,} generated rows"
 
 
 def _run(sql: str) -> None:
-    """Run SQL in a process of its own: a child's peak memory is at least its parent's."""
+    """Run SQL in a separate process: a child's peak memory is at least its parent's."""
     run = "import duckdb, sys; duckdb.sql(sys.argv[1])"
     subprocess.run([sys.executable, "-c", run, sql], check=True)
 
@@ -41,7 +41,7 @@ def generated(folder: Path, rows: int) -> Path:
 
 
 def shuffled(folder: Path, path: Path) -> Path:
-    """Make a file of the same events in no order."""
+    """Make a file of the same events in random order."""
     made = folder / f"shuffled-{path.name}"
     if not made.exists():
         _run(f"COPY (FROM '{path}' ORDER BY random()) TO '{made}' (FORMAT parquet)")

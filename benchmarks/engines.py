@@ -22,7 +22,7 @@ ENGINES = ("duckdb", "polars", "spark", "postgres")
 
 
 def one_release(path: str, engine: str, url: str) -> None:
-    """Make a release in this process and print what reached it."""
+    """Make a release in this process, and print its seconds and the bytes fetched."""
     import headcount
     from headcount.views import histogram
 
@@ -42,7 +42,7 @@ def one_release(path: str, engine: str, url: str) -> None:
 
 
 def measured(path: Path, engine: str, url: str = "") -> tuple[float, float, int]:
-    """Return seconds, peak memory in GB of the process and its children, and bytes fetched."""
+    """Return seconds, peak memory of the process and its children in GB, and bytes fetched."""
     command = [sys.executable, "-m", "benchmarks.engines", "--one", engine, str(path), url]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     peak = 0
@@ -72,7 +72,7 @@ def _resident(pid: int) -> int:
 def spark_overhead(
     path: Path, rounds: int, master: str = "local[*]", **how: Any
 ) -> dict[str, float]:
-    """Return the seconds of the plain query on Spark, and of a release there."""
+    """Return the median seconds of the plain query and of a release, both on Spark."""
     import headcount
     from headcount.engines import Session
     from headcount.engines.spark.start import connect
@@ -152,7 +152,7 @@ def main() -> None:
 
 
 def passes(sizes: list[int]) -> None:
-    """Print what the default method takes on a cluster of two workers, beside the plain query."""
+    """Print how long the default method takes on two workers, next to the plain query."""
     with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
         for rows in sizes:
             took = spark_overhead(generated(Path(folder), rows), 1, "local-cluster[2,1,2048]")

@@ -1,10 +1,10 @@
 """How time and memory grow with the rows, as a picture for docs/explanation/speed.md.
 
-python -m benchmarks.growth 100000 1000000    measure these sizes, and draw all that were measured
-python -m benchmarks.growth 100000 --by opendp tumult    the same by other libraries
-python -m benchmarks.growth                   draw
+python -m benchmarks.growth 100000 1000000    measure these sizes, and draw all measured sizes
+python -m benchmarks.growth 100000 --by opendp tumult    the same for other libraries
+python -m benchmarks.growth                   only draw
 
-What was measured is kept in growth.json, so that a size that takes hours is measured once. Other
+Measurements are kept in growth.json, so that a size that takes hours is measured once. Other
 libraries do the job of `experiments.peers`, in the environments that it makes for them.
 """
 
@@ -25,16 +25,16 @@ from benchmarks.data import ROOT, ROWS_PER_USER, generated
 PICTURE = ROOT / "docs" / "explanation" / "speed.svg"
 MEASURED = Path(__file__).with_suffix(".json")
 ENVIRONMENTS = ROOT / "results" / "peers" / "environments"
-#: From here on one run says enough, and a warm-up takes too long.
+#: From this size on, one run is enough, and a warm-up would take too long.
 _LARGE = 10**7
-#: The most items of a user that count, where a bound is needed: one user in twenty has more rows.
-#: `generated` has the product of two uniform numbers choose the user of a row, so that the user at
-#: the share u of them all has about ROWS_PER_USER·ln(1/u) rows.
+#: How many items of a user count, where a bound is needed: one user in twenty has more rows.
+#: `generated` chooses the user of a row by the product of two uniform numbers, so the user at the
+#: share u of all users has about ROWS_PER_USER·ln(1/u) rows.
 BOUND = round(ROWS_PER_USER * math.log(20))
 
-#: By name and by the number of rows: seconds of processors, and GB of memory.
+#: By name and by number of rows: processor seconds, and GB of memory.
 Growth = dict[str, dict[str, dict[str, float]]]
-#: What each line of the picture is called, in the order of their colours.
+#: The label of each line in the picture, in the order of colours.
 LINES = {
     "query": "COUNT(DISTINCT) in DuckDB",
     "headcount": "headcount release",
@@ -43,12 +43,12 @@ LINES = {
     "tumult": "Tumult Analytics, local Spark",
 }
 OURS = ("query", "headcount", "pcr")
-#: The shape of each line's points, for those who cannot tell the colours apart.
+#: The marker of each line, for readers who cannot tell the colours apart.
 _MARKS = "os^Dv"
 
 
 def measure(growth: Growth, rows: int, who: Sequence[str]) -> None:
-    """Add what some of the lines take at a size."""
+    """Measure some of the lines at a size, and add the figures."""
     with tempfile.TemporaryDirectory(prefix="headcount-bench-") as folder:
         path = generated(Path(folder), rows)
         commands = {
@@ -71,8 +71,8 @@ def measure(growth: Growth, rows: int, who: Sequence[str]) -> None:
 
 
 def by_another(runner: str, path: Path) -> Run:
-    """Return what another library takes, with the budget that `release` has."""
-    # Only now: a child's peak memory is at least its parent's, and the query takes little.
+    """Return what another library takes with the same budget as `release`."""
+    # Imported late: a child's peak memory is at least its parent's, and the query takes little.
     from experiments.peers.measure import command, job_on
     from experiments.peers.tools import TOOLS
 
@@ -81,15 +81,15 @@ def by_another(runner: str, path: Path) -> Run:
     (tool,) = (tool for tool in TOOLS if tool.runner == runner)
     job = job_on(path, Budget(rho=1), BOUND)
     asked = command(tool, runner, job, path.with_suffix(".json"), ENVIRONMENTS)
-    return measured(*asked, folder=path.parent)  # Spark leaves things behind where it runs
+    return measured(*asked, folder=path.parent)  # Spark leaves files behind where it runs
 
 
 def draw(growth: Growth, path: Path) -> None:
-    """Draw processor time and memory over the rows, both logarithmic."""
+    """Draw processor time and memory against rows, on logarithmic axes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "headcount"  # the same picture for the same numbers
+    mpl.rcParams["svg.hashsalt"] = "headcount"  # the same numbers give the same picture
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     axes: dict[str, Any] = dict(zip(("seconds", "gigabytes"), figure.subplots(1, 2), strict=True))
     for place, name in enumerate(LINES.values()):
@@ -108,7 +108,7 @@ def draw(growth: Growth, path: Path) -> None:
 
 
 def main() -> None:
-    """Measure the sizes that were given, and draw."""
+    """Measure the given sizes, and draw."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth")
     parser.add_argument("sizes", nargs="*", type=int, metavar="ROWS")
     known = f"some of {', '.join(LINES)} [default: {', '.join(OURS)}]"

@@ -1,4 +1,4 @@
-"""What the ledger adds to a release: reserve and settle, in SQLite."""
+"""The time that a ledger in SQLite adds to a release, to reserve and settle."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ ENTRIES = 1000
 
 
 def run(folder: Path, rounds: int) -> Iterator[Result]:
-    """Compare a release with and without a ledger: a new one, and one with a long past."""
+    """Compare a release with and without a ledger, for a new ledger and for a long one."""
     counts = {f"item {n}": 10_000 - n for n in range(1000)}
     budget = headcount.Budget(rho=0.1, delta=1e-6)
     for past in (0, ENTRIES):
@@ -30,7 +30,7 @@ def run(folder: Path, rounds: int) -> Iterator[Result]:
         seconds = interleaved({"charged": charged, "free": free}, rounds)
         added = seconds["charged"] - seconds["free"]
         yield Result(
-            f"what a ledger of {past + 1:,} entries adds to a release",
+            f"time that a ledger of {past + 1:,} entries adds to a release",
             f"{1000 * added:.0f} ms",
             f"under {1000 * MOST_SECONDS:.0f} ms",
             added < MOST_SECONDS,

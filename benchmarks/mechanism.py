@@ -19,7 +19,7 @@ from headcount.privacy.randomness import Entropy, OsEntropy
 
 
 class SelectionOnly(OsEntropy):
-    """The race with the operating system's entropy, and no noise on the counts."""
+    """The operating system's entropy for the race, and no noise on the counts."""
 
     def discrete_gaussian(
         self, values: Sequence[int], sigma: float | NDArray[np.float64]
@@ -29,7 +29,7 @@ class SelectionOnly(OsEntropy):
 
 
 def run(folder: Path, rounds: int) -> list[Result]:
-    """Time runs at ρ = 1 on a histogram like that of words: counts fall as 1/rank."""
+    """Time runs at ρ = 1 on a histogram like that of words: counts fall as rank^−0.75."""
     budget, paper = Budget(rho=1, delta=1e-6), settings_for("pcr-paper")
     counts = (200_000 / np.arange(1, 1_000_002) ** 0.75).astype(np.int64)
     rng = np.random.default_rng(1)

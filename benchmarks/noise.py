@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise against OpenDP's sampler, in one run."""
+"""Discrete Gaussian noise against OpenDP's sampler."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +11,13 @@ from opendp.mod import enable_features
 from benchmarks.timing import Result, interleaved
 from headcount.privacy.randomness import OsEntropy
 
-#: Values in one call: as many as items of a large release, and a single one.
+#: Values per call: as many as a large release has items, and a single one.
 MANY, ONE = 50_000, 1
 SIGMAS = (0.3, 40.0, 1e6)
 
 
 def run(folder: Path, rounds: int) -> list[Result]:
-    """Time noise on a list of counts, for three σ, and on one count."""
+    """Time noise on a list of counts for three σ, and on a single count."""
     enable_features("contrib")
     ours = OsEntropy()
 

@@ -1,4 +1,4 @@
-"""What the whole process takes before it reads: start-up time."""
+"""Start-up time: what the process takes before it reads any data."""
 
 import sys
 from pathlib import Path
@@ -7,12 +7,12 @@ from benchmarks.aggregation import in_turns, release
 from benchmarks.data import generated
 from benchmarks.timing import Result
 
-#: What no release can do without, whatever imports it.
+#: The libraries that every release needs.
 _LIBRARIES = "import duckdb, pyarrow, numpy"
 
 
 def startup(folder: Path, rounds: int) -> list[Result]:
-    """Time `headcount --help`, and a release of a thousand rows, beside importing libraries."""
+    """Time `headcount --help` and a release of a thousand rows, next to importing libraries."""
     took = in_turns(
         {
             "libraries": [sys.executable, "-c", _LIBRARIES],
@@ -24,7 +24,7 @@ def startup(folder: Path, rounds: int) -> list[Result]:
     libraries = took.pop("libraries").processor
     return [
         Result(
-            f"{what}, of processors",
+            f"{what}, in processor time",
             f"{run.processor:.2f} s, {run.processor / libraries:.1f} times `{_LIBRARIES}`",
             f"{most} s",
             run.processor <= most,

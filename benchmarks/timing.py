@@ -1,4 +1,4 @@
-"""Interleaved timing, so that a busy minute hits all contenders alike."""
+"""Interleaved timing, so that a busy minute affects all contenders alike."""
 
 import statistics
 import time
@@ -21,7 +21,7 @@ class Result:
 
 
 def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the median seconds of each, taken in turns after one warm-up each."""
+    """Return each contender's median seconds, in turns after one warm-up each."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds + 1):
         for name, run in contenders.items():

@@ -1,4 +1,4 @@
-"""One trial of every method that the paper's comparison can run, and what it takes."""
+"""The time and memory of one trial of every method that the paper's comparison can run."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ SECONDS, GIGABYTES = 60, 6
 
 
 def run(folder: Path, rounds: int) -> list[Result]:
-    """Measure a process of its own, so that its memory is known."""
+    """Measure a separate process, so that its memory is known."""
     path, what = events(folder)
     child = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.trial", str(path)], stdout=subprocess.PIPE, text=True
@@ -36,7 +36,7 @@ def run(folder: Path, rounds: int) -> list[Result]:
 
 
 def one_trial(path: str) -> None:
-    """Run each method once, with every way of finding items, and print how many and how long."""
+    """Run each method once, with every partition selection; print how many ran, and seconds."""
     from headcount.evaluation.dataset import read_dataset
     from headcount.evaluation.methods import Target
     from headcount.evaluation.partition_selection import SELECTIONS

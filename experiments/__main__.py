@@ -1,4 +1,4 @@
-"""Run the comparison and write its table, figures and takeaways."""
+"""Run the comparison and write its tables, figures and takeaways."""
 
 import argparse
 import sys
@@ -17,11 +17,11 @@ from headcount.evaluation.trials import standard_methods
 
 
 def main() -> None:
-    """Read the options and do what they ask for."""
+    """Read the options and run the comparison."""
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("sets", nargs="*",
-                        help=f"names of sets: {', '.join(PAPER_SETS)}, and those of the files of "
-                        "--data without their ending; all if none is given")  # fmt: skip
+                        help=f"names of sets: {', '.join(PAPER_SETS)}, and the files of --data "
+                        "without their ending [default: all]")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="small sets and few trials")
     parser.add_argument("--file", action="append", default=[], metavar="SET=PATH",
                         help="the real file of one of the paper's sets")  # fmt: skip
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def experiment(options: argparse.Namespace) -> None:
-    """Run what is missing, then write everything down."""
+    """Run what is missing, then write all results."""
     data = options.data or (DATA if DATA.is_dir() else None)
     files = {name: Path(path) for name, _, path in (one.partition("=") for one in options.file)}
     found = sources(files, data, quick=options.quick)

@@ -1,4 +1,4 @@
-"""What is asked of the methods, and what came out: one line for each bar."""
+"""The bars that the methods have to clear, and what was measured: one line for each bar."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,24 +8,25 @@ from experiments.cells import ENOUGH, Cell, Cells
 
 #: The share of counts that must be within the target.
 WITHIN = 0.905
-#: How often intervals must hold the truth, and how often they may.
+#: How often intervals must contain the truth, at least and at most.
 COVERED = (0.94, 0.99)
-#: How far off items with the lightest or the heaviest users may be on average.
+#: The largest mean relative error of the items with the lightest, or the heaviest, users.
 LEANING = 0.03
-#: How far off the counts of one release may be together.
+#: The largest mean relative error of all counts of one release.
 OFF = 0.015
-#: How much the number of items may vary from run to run.
+#: How much the number of released items may vary from run to run.
 SPREAD = 0.1
-#: How many times the accurate items of the paper's algorithm there must be, in the mean.
+#: How many times as many accurate items as the paper's algorithm, as a geometric mean.
 TIMES_PAPER = 4.2
-#: What part of the best method, and of an oracle at ρ ≥ 0.5 in the worst cell and in the mean.
+#: The least share of the best method's accurate items, and of an oracle's at ρ ≥ 0.5: in the worst
+#: cell, and in the mean.
 OF_BEST, OF_ORACLE, OF_ORACLE_MEAN = 0.95, 0.6, 0.75
 
 Place = tuple[str, float]
 
 
 def bars(found: Cells, oracle: str, paper: str, ours: Iterable[str], default: str) -> list[str]:
-    """Return one line for each bar: what was asked for, what came out, and where it is missed."""
+    """Return one line for each bar: the bar, what was measured, and where the bar is missed."""
     lines = [line for method in ours for line in _honesty(found, method)]
     places = sorted({(name, rho) for name, rho, _ in found})
     methods = {method for _, _, method in found} - {oracle}
@@ -55,7 +56,7 @@ def bars(found: Cells, oracle: str, paper: str, ours: Iterable[str], default: st
 
 
 def _honesty(found: Cells, method: str) -> list[str]:
-    """Say how true a method's own statement of its error is, where enough comes out."""
+    """Say how accurate a method's stated errors are, where it releases enough items."""
     mine = {(name, rho): cell for (name, rho, each), cell in found.items() if each == method}
     enough = {place: cell for place, cell in mine.items() if cell.released >= ENOUGH}
     if not enough:
@@ -92,7 +93,7 @@ def _least(ratios: dict[Place, float]) -> str:
 
 
 def _missed(values: dict[Place, float], wrong: Callable[[float], bool]) -> str:
-    """Name the places where a bar is missed, with what came out there."""
+    """Name the places where a bar is missed, with the value there."""
     missed = {place: value for place, value in values.items() if wrong(value)}
     if not missed:
         return ""

@@ -1,4 +1,4 @@
-"""What a method does on a set with a budget: means over trials."""
+"""How a method does on a set within a budget: means over trials."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,23 +10,24 @@ from experiments.store import Description, ResultStore
 from headcount.evaluation.methods import Method
 from headcount.evaluation.trials import TrialOutcome
 
-#: What is asked of precision, coverage and bias is asked where at least so many come out.
+#: Bars for precision, coverage, bias and spread, and those against the oracle, apply only where at
+#: least this many items come out.
 ENOUGH = 30
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on a set with a budget: means over the trials.
+    """A method on a set within a budget: means over the trials.
 
     Attributes:
         released: how many items came out.
         accurate: how many of them are within the relative error.
-        within: what share of them is.
-        covered: what share has the truth in its interval.
-        off: by how much all counts of a release are off together: the mean of |mean error|.
+        within: the share of them that is within it.
+        covered: the share whose interval contains the truth.
+        off: how far off all counts of a release are together: the mean of |mean relative error|.
         light: the mean relative error of the fifth of items with the lightest users.
-        heavy: and with the heaviest.
-        spread: the standard deviation of the number of items, as a share of it.
+        heavy: the same for the fifth with the heaviest users.
+        spread: the standard deviation of the number of items, as a share of its mean.
     """
 
     released: float
@@ -40,7 +41,7 @@ class Cell:
 
     @classmethod
     def of(cls, outcomes: list[TrialOutcome]) -> "Cell":
-        """Average."""
+        """Average the outcomes of the trials."""
         some = [outcome for outcome in outcomes if outcome.released]
         released = fmean(o.released for o in outcomes)
         if not some:
@@ -58,7 +59,7 @@ class Cell:
 
     @property
     def leaning(self) -> float:
-        """How far off the fifth of items is, on average, that is further off."""
+        """The larger of the mean relative errors of the two fifths, in absolute value."""
         return max(abs(self.light), abs(self.heavy))
 
     def __str__(self) -> str:
@@ -70,14 +71,14 @@ class Cell:
         return f"{self.released:,.0f} · {shares} · {100 * self.light:+.1f} {100 * self.heavy:+.1f}"
 
 
-#: By the names of a set and a method, and ρ between them.
+#: By the name of the set, ρ, and the name of the method.
 Cells = dict[tuple[str, float, str], Cell]
 
 
 def cells(
     descriptions: Iterable[Description], store: ResultStore, trials: int, methods: Sequence[Method]
 ) -> Cells:
-    """Return the mean of each method on each set at each budget."""
+    """Return the means of each method on each set at each budget."""
     found: Cells = {}
     for description in descriptions:
         for target in run.targets():

@@ -1,11 +1,11 @@
-"""Sums with bounds on what each user adds, by OpenDP, with the best bounds in hindsight.
+"""Sums by OpenDP with bounded contributions, using the best bounds in hindsight.
 
-Values are clipped to a bound and each user keeps so many items at most, chosen at random; then
-OpenDP's own Gaussian mechanism adds its noise. It is given the names of the items.
+Values are clipped to a bound, and each user keeps at most a fixed number of items, chosen at
+random. Then OpenDP's own Gaussian mechanism adds its noise. It is given the names of the items.
 
-Clipping and adding up is done in NumPy: the bounds are found by trying many of them, and OpenDP's
-own data frames would take a minute for each on a million users. What is tried has NumPy's noise of
-the same scale; what is reported has OpenDP's.
+Clipping and adding are done in NumPy, because the bounds are found by trying many of them, and
+OpenDP's own data frames would take a minute for each on a million users. Trials of bounds use
+NumPy's noise of the same scale; what is reported has OpenDP's noise.
 """
 
 import math
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-#: Sums are right within this, relative to the truth.
+#: A sum is right if its relative error is at most this.
 TARGET = 0.1
 
 
 def scattered(users: Integers, rng: np.random.Generator) -> Integers:
-    """Return a number for each pair, from 0 for each user, in an order that begins anywhere.
+    """Return numbers for each user's pairs, from 0 in cyclic order, beginning at a random one.
 
     Args:
-        users: the user of each pair, in rising order.
-        rng: where it begins.
+        users: the user of each pair, in ascending order.
+        rng: chooses where each user's numbering begins.
     """
     _, first, sizes = np.unique(users, return_index=True, return_counts=True)
     shifts = rng.integers(0, sizes)
@@ -37,19 +37,19 @@ def scattered(users: Integers, rng: np.random.Generator) -> Integers:
 
 
 def with_noise(sums: Floats, norm: float, rho: float) -> Floats:
-    """Return sums with OpenDP's noise, for users who move them by so much at most."""
+    """Return sums with OpenDP's noise, where ``norm`` is their l2-sensitivity."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
     mechanism: Any = dp.m.make_gaussian(*space, scale=norm / math.sqrt(2 * rho))
     if mechanism.map(norm) > rho * (1 + 1e-9):
-        raise ValueError("this noise costs more than it may")
+        raise ValueError("this noise costs more than its share of ρ")
     return np.array(mechanism(sums.tolist()))
 
 
 class Bounds(NamedTuple):
-    """How far from 0 a value may be, and how many items of a user may count."""
+    """How far from 0 a value may be, and how many items of a user count at most."""
 
     value: float
     items: int
@@ -57,13 +57,13 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Hindsight:
-    """What came out with the best bounds, which may differ from measure to measure.
+    """The results with the best bounds, which may differ between the two measures.
 
     Attributes:
-        right: the share of numbers within the target, with the bounds that make it largest.
-        error: the median error, with the bounds that make that least.
-        for_right: the bounds of the first.
-        for_error: those of the second.
+        right: the share of numbers within the target, with the bounds that maximise it.
+        error: the median error, with the bounds that minimise it.
+        for_right: the bounds that maximise ``right``.
+        for_error: the bounds that minimise ``error``.
     """
 
     right: float
@@ -80,15 +80,15 @@ def best(
     most_items: Sequence[int],
     seed: int,
 ) -> Hindsight:
-    """Return how good sums are with the best of all bounds that are tried, one for each measure.
+    """Return how good the sums are with the best of the bounds tried, chosen for each measure.
 
     Args:
-        triples: users, items and values; users in rising order, each with an item once.
+        triples: users, items and values; users in ascending order, each with an item once.
         rho: what the sums may cost.
-        counted: the items whose errors are looked at.
-        bounds: how far from 0 a value may be; those that are tried.
-        most_items: how many items of a user may count; those that are tried.
-        seed: of the noise that is tried, and of which items are kept.
+        counted: which items' errors are measured.
+        bounds: the bounds to try on a value's distance from 0.
+        most_items: the bounds to try on how many items of a user count.
+        seed: the seed for the noise of the trials, and for which items are kept.
     """
     users, items, values = triples
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""A figure for each set, in the layout of the paper's: what was released, and how much is off."""
+"""A figure for each set, in the paper's layout: results released, and how many are too far off."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,11 +22,11 @@ _COLOURS = {
 
 
 def draw(name: str, origin: str, rows: Sequence[SummaryRow], folder: Path) -> None:
-    """Draw the 95th percentile above the 99th, and write SVG and PNG."""
+    """Draw the 95th percentile above the 99th, and write the figure as SVG and PNG."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "headcount"  # the same figure is the same file
+    mpl.rcParams["svg.hashsalt"] = "headcount"  # the same figure gives the same file
     figure = Figure(figsize=(9, 7), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True, sharey="col")
     for percentile, (left, right) in zip((95, 99), axes, strict=True):

@@ -1,6 +1,6 @@
-"""What could have been: rivals that know the data, to measure how much room there is.
+"""Rivals that know the data, to measure how much room for improvement there is.
 
-They are no methods that anybody could use. Nothing that they know is paid for.
+Nobody could use these as methods, because they pay nothing for what they know.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,16 @@ from headcount.evaluation.methods import Released, Target
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.mechanisms.threshold.threshold_release import Thresholding
 
-#: σ of an oracle's counts, as a share of the target error: 90 % of them are within it.
+#: σ of the oracle's counts, as a share of the target error, so that 90 % of them are within it.
 ORACLE_NOISE = 0.6
-#: How much an oracle may lose of the rarest quarter of its items, on average, by rations.
+#: The share of the counts of its rarest quarter of items that the oracle may lose to rations, on
+#: average.
 ORACLE_LOSS = 0.025
 
 
 @dataclass(frozen=True)
 class BestThreshold:
-    """The method threshold, with the bound that gives the most accurate counts in this very run."""
+    """The method threshold, with the bound that gives the most accurate counts in the same run."""
 
     name: str = "threshold-best"
 
@@ -49,14 +50,15 @@ def _thresholded(dataset: Dataset, method: Thresholding, rng: np.random.Generato
 class Oracle:
     """Knows the items, their order and their counts, and pays for one measurement of each.
 
-    It does the better of two things: as `pcr`, with centred counts, every item at the cost of the
-    worst case; or as `rationed`, every user with a ration, as far down as few are lost.
+    It takes the better of two ways. As in `pcr`, it measures centred counts, each at its worst-case
+    cost. Or as in `rationed`, every user has a ration, and it goes down the ranks as long as little
+    is lost.
     """
 
     name: str = "oracle"
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
-        """Return that many items, each with an error as it would have."""
+        """Return as many items as the better way can measure, each with its noise."""
         sigmas = ORACLE_NOISE * target.r * dataset.counts.astype(np.float64)
         number = max(_centred(sigmas, target.rho), _rationed(dataset, sigmas, target.rho))
         items = np.arange(number)
@@ -65,12 +67,12 @@ class Oracle:
 
 
 def _centred(sigmas: NDArray[np.float64], rho: float) -> int:
-    """How many items can be measured if one user might have all: 1/(8σ²) each, and no more."""
+    """How many items can be measured if one user might have all of them, at 1/(8σ²) each."""
     return int(np.searchsorted(np.cumsum(1 / (8 * sigmas**2)), rho, side="right"))
 
 
 def _rationed(dataset: Dataset, sigmas: NDArray[np.float64], rho: float) -> int:
-    """How many items can be measured before too much is lost of the rarest."""
+    """How many items can be measured before the rarest lose too much."""
     fits, too_many = 0, dataset.number_of_items + 1
     while too_many - fits > 1:
         number = (fits + too_many) // 2
@@ -82,7 +84,7 @@ def _rationed(dataset: Dataset, sigmas: NDArray[np.float64], rho: float) -> int:
 
 
 def _loss(dataset: Dataset, sigmas: NDArray[np.float64], rho: float, number: int) -> float:
-    """Return the share that is lost of the counts of the rarest quarter, on average over items."""
+    """Return the share of a count that is lost, on average over the rarest quarter of items."""
     taken = dataset.items < number
     users, items = dataset.users[taken], dataset.items[taken]
     spent = np.bincount(users, 1 / (2 * sigmas[items] ** 2), dataset.number_of_users)

@@ -1,11 +1,11 @@
-"""A known list of items: how close its counts are, beside OpenDP with the best bound in hindsight.
+"""A known list of items: how close its counts are, next to OpenDP with the best bound in hindsight.
 
     python -m experiments.known
 
-With OpenDP you choose how many items of a user count, drop the others at random, and add
-noise for that many. Here every power of two is tried on the data itself, and the one that comes
-closest is shown: nobody could choose it without looking. Shown is the root of the mean squared
-error of all counts of the list, in users. The figures are made from true counts: they are not
+With OpenDP you choose how many items of each user count, drop the others at random, and add noise
+for that many. Here every power of two is tried on the data itself, and the one with the smallest
+error is shown; nobody could choose it without looking at the data. The figures are the root mean
+squared error over all counts of the list, in users. They are made from true counts, so they are not
 private.
 """
 
@@ -26,9 +26,9 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def of_sizes(sizes: NDArray[np.int64], items: int, seed: int = 0) -> Pairs:
-    """Return users with so many different items each, which are as popular as a Zipf law has it."""
+    """Return users with these numbers of different items, whose popularity follows Zipf's law."""
     chance = np.random.default_rng(seed)
-    # The highest of random keys: a sample without replacement, by weights (Gumbel).
+    # The items with the highest Gumbel keys are a weighted sample without replacement.
     keys = chance.gumbel(size=(sizes.size, items)) - np.log(np.arange(1, items + 1))
     order = np.argsort(-keys, axis=1)
     kept = np.arange(items) < sizes[:, None]
@@ -36,7 +36,7 @@ def of_sizes(sizes: NDArray[np.int64], items: int, seed: int = 0) -> Pairs:
 
 
 def of_file(name: str, items: int) -> Pairs | None:
-    """Return who has the items with the lowest numbers in a file; None if it is not there."""
+    """Return who has the items with the lowest numbers in a file; None if the file is missing."""
     if not (DATA / name).exists():
         return None
     table = pq.read_table(DATA / name)
@@ -59,7 +59,7 @@ def sets() -> dict[str, tuple[Pairs | None, int]]:
 
 
 def by_headcount(pairs: Pairs, items: int, bound: int | None = None) -> list[NDArray[np.float64]]:
-    """Return the counts of some runs, in the order of the items; a bound is chosen or given."""
+    """Return the counts of each run, in the order of the items; headcount may choose the bound."""
     events = pa.table({"user": pairs[0], "item": pairs[1]})
     found = []
     for seed in range(TRIALS):
@@ -73,7 +73,7 @@ def by_headcount(pairs: Pairs, items: int, bound: int | None = None) -> list[NDA
 
 
 def by_opendp(pairs: Pairs, items: int, noise: Callable[[int], object]) -> tuple[float, int]:
-    """Return the least error of any bound, and which it is."""
+    """Return the smallest error over all bounds, and the bound that gives it."""
     truth = np.bincount(pairs[1], minlength=items)
     most = int(np.bincount(pairs[0]).max())
     errors = {}
@@ -87,7 +87,7 @@ def by_opendp(pairs: Pairs, items: int, noise: Callable[[int], object]) -> tuple
 
 
 def _bounded(pairs: Pairs, bound: int, seed: int, items: int) -> NDArray[np.int64]:
-    """Return the counts if so many items of each user count, chosen at random."""
+    """Return the counts when at most ``bound`` items of each user count, chosen at random."""
     users, codes = pairs
     order = np.lexsort((np.random.default_rng(seed).random(users.size), users))
     starts = np.searchsorted(users[order], users[order])
@@ -115,7 +115,7 @@ def main() -> None:
 
     for name, (pairs, items) in sets().items():
         if pairs is None:
-            print(f"{name:45} the file is not there")
+            print(f"{name:45} the file is missing")
             continue
         truth = np.bincount(pairs[1], minlength=items)
         others = [by_opendp(pairs, items, noise) for noise in (gaussian, laplace)]

@@ -1,6 +1,6 @@
-"""The paper's public files, each in its own format, as a table of user and item.
+"""The paper's public files, each read from its own format into a table of user and item.
 
-None of them is part of the project: their owners distribute them.
+The files are not part of the project; their owners distribute them.
 """
 
 import re
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 REDDIT_SAMPLE_USERS = 340
 
-# What is left out of Wikipedia's abstracts before they are split into words and signs.
+# Left out of Wikipedia's abstracts before they are split into words and punctuation.
 _ADDRESS = re.compile(r"https?://\S*")
 _TOKEN = re.compile(r"\w+(?:['’.\-]\w+)*|[^\w\s]")
 
 
 def finance(path: Path) -> "pa.Table":
-    """Read raw_analyst_ratings.csv: each row is a user, its ``stock`` the item."""
+    """Read raw_analyst_ratings.csv: each row is a user, and its ``stock`` is the item."""
     import pyarrow as pa
 
     stocks = _columns(path, ["stock"])["stock"]
@@ -41,15 +41,15 @@ def reddit(path: Path) -> "pa.Table":
 
 
 def reddit_sample(path: Path) -> "pa.Table":
-    """Read the first 340 authors of clean_askreddit.csv, in the order of the file."""
+    """Read the first 340 authors of clean_askreddit.csv, in file order."""
     return _words(_first_users(_posts(path), REDDIT_SAMPLE_USERS))
 
 
 def wikipedia(path: Path) -> "pa.Table":
     """Read the pickle of Wikipedia abstracts: each row's ``abstract_original`` is a user's text.
 
-    The paper's preprocessing splits with NLTK; here words, and signs between them, are split by a
-    regular expression, so that rare items differ a little.
+    The paper's preprocessing splits texts with NLTK. Here a regular expression splits them into
+    words and punctuation, so rare items differ slightly.
     """
     texts = read_text_frame(path, "abstract_original")
     tokens = (
@@ -90,7 +90,7 @@ def _words(texts: Iterable[tuple[str, list[str]]]) -> "pa.Table":
 
 
 def _columns(path: Path, names: list[str]) -> "pa.Table":
-    """Read columns of a CSV file, as text."""
+    """Read columns of a CSV file as text."""
     import pyarrow as pa
     from pyarrow import csv
 

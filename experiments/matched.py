@@ -1,4 +1,4 @@
-"""Generated sets that have a paper set's number of users, items, and items per user."""
+"""Generated sets with the users, items, and items per user of the paper's sets."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,21 +6,21 @@ from numpy.typing import NDArray
 from experiments.paper_sets import PaperSet
 from headcount.evaluation.dataset import Dataset
 
-#: Raised when the generator changes, so that results of the one before are not mixed in.
+#: Incremented when the generator changes, so that its results are not mixed with older ones.
 GENERATION = 1
 
 _SHARES = (0.0, 0.5, 0.75, 0.95, 0.99, 1.0)
-# The paper does not say how much the heaviest user has: so many times the 99th percentile.
+# The items of the heaviest user, as a multiple of the 99th percentile: the paper does not say.
 _HEAVIEST = 3
-# Users draw until they have enough different items; the few that still lack some are left so.
+# Users draw until they have enough different items. After this many rounds, a few still lack some.
 _ROUNDS = 30
 
 
 def generate(row: PaperSet, seed: int = 1) -> Dataset:
-    """Make a set whose users, items and percentiles of items per user are the table's.
+    """Make a set with the table's users, items and percentiles of items per user.
 
-    Every item has one user at least, and beyond that the items of a user are drawn one after
-    another without replacement, with the weights of the row's popularity.
+    Every item has at least one user. Apart from that, the items of each user are drawn one after
+    another without replacement, weighted by the row's popularity.
     """
     rng = np.random.default_rng([seed, row.users])
     per_user = items_per_user(row)
@@ -48,7 +48,7 @@ def generate(row: PaperSet, seed: int = 1) -> Dataset:
 
 
 def items_per_user(row: PaperSet) -> NDArray[np.int64]:
-    """Return how many items each user has: the table's percentiles, log-linear in between."""
+    """Return how many items each user has: the table's percentiles, interpolated log-linearly."""
     if row.percentiles[-1] == 1:
         return np.ones(row.users, dtype=np.int64)
     ends = [row.least, *row.percentiles, min(_HEAVIEST * row.percentiles[-1], row.items // 2)]
@@ -58,7 +58,7 @@ def items_per_user(row: PaperSet) -> NDArray[np.int64]:
 
 
 def _draw(row: PaperSet, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return items with density (x + q)^−s on 0 to their number, rounded down."""
+    """Return items with density (x + q)^−s from 0 to the number of items, rounded down."""
     shift, power = row.popularity
     low, high = shift ** (1 - power), (row.items + shift) ** (1 - power)
     x = (low + rng.random(size) * (high - low)) ** (1 / (1 - power)) - shift

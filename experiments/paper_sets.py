@@ -1,4 +1,4 @@
-"""The paper's five rows: what its table says of them, and where their real files come from."""
+"""The paper's five sets: what its table says about them, and how their real files are read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ class PaperSet:
     """A row of the paper's table of datasets.
 
     Attributes:
-        name: what results call it.
+        name: its name in the results.
         users: the table's number of users.
         items: the table's domain size.
-        percentiles: the table's 50th, 75th, 95th and 99th percentile of items per user.
+        percentiles: the table's 50th, 75th, 95th and 99th percentiles of items per user.
         least: the fewest items that a user has.
-        popularity: q and s of the generated set, in which the item of rank j is chosen with a
-            weight of (j + q)^−s. The paper does not say how popular items are: this is a guess.
-        file: what the real file is called.
+        popularity: q and s of the generated set, in which the item of rank j is chosen with weight
+            (j + q)^−s. This is a guess, as the paper does not say how popular items are.
+        file: the name of the real file.
         load: reads the real file.
     """
 
@@ -37,14 +37,14 @@ class PaperSet:
     load: "Callable[[Path], pa.Table]"
 
     def scaled(self, factor: float) -> "PaperSet":
-        """Return a set with fewer users and items, each user as heavy as before."""
+        """Return a set with fewer users and items, but as many items per user."""
         items = max(round(self.items * factor), 20 * self.percentiles[-1])
         users = max(round(self.users * factor), min(self.users, 341))
         return replace(self, users=users, items=min(items, self.items))
 
 
-# Words fall off a little faster than 1/rank. Tickers and films have no such head: the most popular
-# thousand are within a factor of ten of each other.
+# The popularity of words falls a little faster than 1/rank. Tickers and films have no such head:
+# the thousand most popular ones are within a factor of ten of each other.
 _WORDS = (5.0, 1.2)
 _CATALOGUE = (500.0, 2.0)
 

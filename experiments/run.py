@@ -1,4 +1,4 @@
-"""Trials in two processes that share each set, with a bar, from where the last run ended."""
+"""Trials in two processes that share each set, resumed where the last run stopped."""
 
 import functools
 import multiprocessing
@@ -31,14 +31,14 @@ def targets() -> list[Target]:
     return [Target(rho, DELTA, RELATIVE_ERROR) for rho in RHOS]
 
 
-#: The methods to run on a set in which nobody has more items than this.
+#: Returns the methods to run on a set in which no user has more items than this.
 Methods = Callable[[int], list[Method]]
 
 
 def run_all(
     found: Sequence[Source], store: ResultStore, trials: int, methods_for: Methods
 ) -> list[Description]:
-    """Run what is missing in the store and return what the sets are like."""
+    """Run what is missing from the store, and return the descriptions of the sets."""
     descriptions = []
     with _pool() as pool, _bar() as bar:
         task = bar.add_task("", total=len(found) * len(RHOS) * trials)
@@ -75,7 +75,7 @@ Piece = tuple[Target, int, list[Method]]
 def _missing(
     store: ResultStore, description: Description, trials: int, methods_for: Methods
 ) -> list[Piece]:
-    """Return each target and seed with the methods that have no outcome yet."""
+    """Return each target and seed, with the methods that have no outcome yet."""
     methods = methods_for(description.most_items)
     pieces: list[Piece] = []
     for target in targets():
@@ -117,7 +117,7 @@ def _shared(folder: Path) -> Dataset:
 
 
 def _pool() -> ProcessPoolExecutor:
-    # A fresh interpreter for each, as forking one that has threads of DuckDB's can hang.
+    # Each gets a fresh interpreter, because forking a process with DuckDB's threads can hang.
     return ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn"))
 
 

@@ -1,9 +1,9 @@
-"""A pickled data frame of texts, read without running what a pickle may ask for.
+"""Reads a pickled data frame of texts without running anything that the pickle asks for.
 
-Unpickling calls whatever functions a file names, so a pickle from elsewhere is a program. Here
-nothing that a file names is called. Each of the few names that a data frame with columns of Python
-objects needs gives a record of what it would have been called with, and any other name ends the
-reading. What the texts are is then looked up in the records.
+Unpickling calls whatever functions a file names, so a pickle from elsewhere is a program. Here,
+nothing that a file names is called. A data frame with columns of Python objects needs only a few
+names. Each of these gives a record of the arguments it would have been called with, and any other
+name is refused. The texts are then looked up in the records.
 """
 
 import pickle
@@ -15,8 +15,8 @@ import numpy as np
 
 from headcount.errors import SourceError
 
-# What a data frame of pandas 1 to 3 names: the frame, its block manager, its blocks, its index and
-# columns, and NumPy's arrays. Columns of pandas' own string types are not among them.
+# The names in a data frame of pandas 1 to 3: the frame, its block manager, its blocks, its index
+# and columns, and NumPy's arrays. Columns of pandas' own string types are not supported.
 _NAMES = {
     ("_codecs", "encode"),
     ("numpy", "dtype"),
@@ -40,7 +40,7 @@ _NAMES = {
 
 
 class _Record:
-    """What would have been called, and with what."""
+    """What would have been called, and with which arguments."""
 
     args: tuple[Any, ...]
     state: Any
@@ -57,7 +57,7 @@ class _Record:
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in (("builtins", "slice"), ("__builtin__", "slice")):
-            return slice  # where a block's columns are; it only holds numbers
+            return slice  # the positions of a block's columns; it only holds numbers
         if (module, name) not in _NAMES:
             raise pickle.UnpicklingError("not a plain data frame")
         return type(name, (_Record,), {})
@@ -73,19 +73,19 @@ def read_text_frame(path: Path, column: str) -> list[Any]:
         place = columns.index(column)
         for values, places in blocks:
             if place in places:
-                rows = values.state[1][1]  # of a block's shape, which is columns by rows
+                rows = values.state[1][1]  # from the block's shape, columns by rows
                 start = places.index(place) * rows
                 return list(_objects(values)[start : start + rows])
         raise LookupError
     except Exception:  # a file that is not a good pickle can raise anything
         raise SourceError(
             f"cannot read {str(path)!r}: it must be a pickled pandas data frame that has a column "
-            f"{column} of Python's own texts and holds nothing but texts and numbers"
+            f"{column} of Python strings and holds nothing but texts and numbers"
         ) from None
 
 
 def _parts(manager: _Record) -> tuple[list[Any], Iterator[tuple[_Record, list[int]]]]:
-    """Return the names of the columns, and each block's values and the columns they are of."""
+    """Return the column names, and for each block its values and the columns they belong to."""
     if manager.state is None:  # since pandas 1.3
         blocks, axes = manager.args
         parts = [block.args[:2] for block in blocks]

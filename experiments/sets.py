@@ -1,4 +1,4 @@
-"""The sets that are measured on: the paper's five, real or matched, and any Parquet files."""
+"""The sets to measure on: the paper's five, real or generated, and any Parquet files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from headcount.errors import SourceError
 from headcount.evaluation.dataset import Dataset, read_dataset
 
 ROOT = Path(__file__).parents[1]
-#: Parquet files with user and item, where they are there; they are not part of the project.
+#: Parquet files with user and item, if the folder exists; they are not part of the project.
 DATA = ROOT.parent / "shared" / "data"
 
 #: The origin of a generated set of full size.
@@ -26,9 +26,9 @@ class Source:
     """A set by its name, and where it comes from.
 
     Attributes:
-        name: what results call it.
+        name: its name in the results.
         origin: where it comes from, in words.
-        stamp: changes when what would be read changes, so that no results are mixed.
+        stamp: changes when the data would, so that results for different data are not mixed.
         read: reads or makes it.
     """
 
@@ -39,7 +39,7 @@ class Source:
 
 
 def sources(files: Mapping[str, Path], data: Path | None, *, quick: bool) -> list[Source]:
-    """Return all sets: the paper's first, then the Parquet files of a folder."""
+    """Return all sets: the paper's first, then the Parquet files in a folder."""
     wrong = set(files) - set(PAPER_SETS)
     if wrong:
         raise SourceError(f"there is no set {', '.join(sorted(wrong))}; there are: "

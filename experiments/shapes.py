@@ -1,4 +1,4 @@
-"""Generated sets of a simple shape, each of which once was, or could be, a mechanism's undoing."""
+"""Generated sets of simple shapes, each of which has defeated a mechanism, or could."""
 
 from collections.abc import Callable
 
@@ -8,38 +8,38 @@ from numpy.typing import NDArray
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.standin import Habits, Shape, made_up
 
-#: Raised when a shape changes, so that results of the one before are not mixed in.
+#: Incremented when a shape changes, so that its results are not mixed with older ones.
 GENERATION = 1
 
 Codes = NDArray[np.int64]
 
 
 def _drawn(rng: np.random.Generator, items: int, power: float, size: int) -> Codes:
-    """Draw items whose popularity falls as a power of their rank."""
+    """Draw items whose popularity falls with a power of their rank."""
     shares = np.arange(1, items + 1) ** -power
     return rng.choice(items, size, p=shares / shares.sum())
 
 
 def one_item_each(users: int, items: int) -> Dataset:
-    """Everybody has one of the items: a country, a plan, a device."""
+    """Users who have one item each: a country, a plan, a device."""
     rng = np.random.default_rng([users, items])
     return Dataset.of(np.arange(users), _drawn(rng, items, 1.0, users))
 
 
 def few_users() -> Dataset:
-    """300 users who have 80 of 1,000 items, or a little less."""
+    """300 users who have 80 of 1,000 items, or slightly fewer."""
     rng = np.random.default_rng(300)
     users = np.repeat(np.arange(300), 80)
     return Dataset.of(users, _drawn(rng, 1000, 0.7, users.size))
 
 
 def few_uneven_users() -> Dataset:
-    """2,000 users of 100 items: half have one or two, one in a hundred has almost all."""
+    """2,000 users of 100 items: half have one or two, and one in a hundred has almost all."""
     return made_up(Shape(2000, 5, 100), Habits(1.2, 1.5), 2000, seed=1)
 
 
 def few_heavy_users(heavy: int) -> Dataset:
-    """5,000 users with up to four of 400 items, and a few who have most of them."""
+    """5,000 users with up to four of 400 items each, and a few users with most of the items."""
     rng = np.random.default_rng([5000, heavy])
     light = np.repeat(np.arange(5000), rng.integers(1, 5, 5000))
     most = np.repeat(5000 + np.arange(heavy), 600)
@@ -48,7 +48,7 @@ def few_heavy_users(heavy: int) -> Dataset:
 
 
 def two_populations() -> Dataset:
-    """Light users and heavy ones, who have no item in common."""
+    """Light users and heavy users with no items in common."""
     rng = np.random.default_rng(2)
     light = np.repeat(np.arange(40_000), rng.integers(1, 6, 40_000))
     heavy = np.repeat(40_000 + np.arange(3000), rng.integers(50, 400, 3000))
@@ -57,7 +57,7 @@ def two_populations() -> Dataset:
 
 
 def tastes_by_size() -> Dataset:
-    """Sizes are log-normal, and each item is liked more or less by heavier users."""
+    """Users with log-normal numbers of items, where heavier users like each item more or less."""
     rng = np.random.default_rng(3)
     sizes = np.clip(np.rint(np.exp(rng.normal(2, 1.3, 50_000))), 1, 2000).astype(np.int64)
     kinds = np.clip(np.rint((np.log(sizes) - 2) / 1.3), -2, 3).astype(np.int64)
@@ -72,7 +72,7 @@ def tastes_by_size() -> Dataset:
 
 
 def shared_by_few() -> Dataset:
-    """Light users, and few very heavy ones who have half of the light ones' items and others."""
+    """Light users, and a few very heavy ones with half of the light users' items, and others."""
     rng = np.random.default_rng(4)
     light = np.repeat(np.arange(60_000), rng.integers(1, 4, 60_000))
     sizes = np.rint(np.exp(rng.normal(5, 0.8, 1500))).astype(np.int64)

@@ -1,6 +1,6 @@
-"""What was measured, in a folder: one line for each run, so that a broken run goes on.
+"""A folder of results: one line for each run, so that an interrupted run can resume.
 
-Results hold numbers only: no name of a user or an item.
+Results hold only numbers, no names of users or items.
 """
 
 import json
@@ -16,7 +16,7 @@ from headcount.evaluation.trials import TrialOutcome
 
 @dataclass(frozen=True)
 class Description:
-    """What a set is like: true figures."""
+    """What a set is like, in true figures."""
 
     name: str
     origin: str
@@ -52,18 +52,18 @@ class ResultStore:
         self._sets = folder / "sets.jsonl"
 
     def description(self, name: str, stamp: str) -> Description | None:
-        """Return what was written down of a set, if it is still the same."""
+        """Return the stored description of a set, if the set has not changed."""
         for line in reversed(_lines(self._sets)):
             if line["name"] == name and line["stamp"] == stamp:
                 return Description(**{**line, "percentiles": tuple(line["percentiles"])})
         return None
 
     def describe(self, description: Description) -> None:
-        """Write a description down."""
+        """Store a description."""
         _append(self._sets, [asdict(description)])
 
     def outcomes(self, description: Description, target: Target) -> list[TrialOutcome]:
-        """Return the outcomes on a set with a target, each once, in the order of writing."""
+        """Return the outcomes on a set with a target, each once, in the order they were stored."""
         found: dict[tuple[str, int], TrialOutcome] = {}
         wanted = _key(description, target)
         for line in _lines(self._outcomes):
@@ -75,7 +75,7 @@ class ResultStore:
     def add(
         self, description: Description, target: Target, outcomes: Iterable[TrialOutcome]
     ) -> None:
-        """Write outcomes down."""
+        """Store outcomes."""
         key = _key(description, target)
         _append(self._outcomes, [{**key, **outcome.to_dict()} for outcome in outcomes])
 
@@ -85,7 +85,7 @@ def _key(description: Description, target: Target) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the whole lines of a file; one that was cut short by a broken run is left out."""
+    """Return the complete lines of a file, without one cut short by an interrupted run."""
     if not path.exists():
         return []
     found = []

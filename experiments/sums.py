@@ -1,15 +1,15 @@
 """How good sums are, and whether their intervals hold, on amounts of several shapes.
 
     python -m experiments.sums            # coverage and error by shape: a few minutes
-    python -m experiments.sums others     # the same for shapes that hardly anything was chosen by
-    python -m experiments.sums large      # 10⁶ users, 1,000 items, beside clipping in hindsight
-    python -m experiments.sums means      # coverage and error of means, with a centre and without
-    python -m experiments.sums other-means    # the same for shapes that nothing was chosen by
-    python -m experiments.sums large 100000    # fewer users
-    python -m experiments.sums ratings    # means of ratings, many for each of few users
+    python -m experiments.sums others     # the same for shapes on which little was tuned
+    python -m experiments.sums large      # 10⁶ users, 1,000 items, next to clipping in hindsight
+    python -m experiments.sums large 100000    # the same with fewer users
+    python -m experiments.sums means      # coverage and error of means, with and without a centre
+    python -m experiments.sums other-means    # the same for shapes on which nothing was tuned
+    python -m experiments.sums ratings    # means of ratings: few users with many ratings each
 
-Amounts are made up with a seed. The second compares with what OpenDP gives, with bounds that were
-chosen by looking at the truth (`clipped.py`).
+Amounts are made up with a seed. `large` compares with OpenDP, with bounds that were chosen by
+looking at the truth (`clipped.py`).
 """
 
 import sys
@@ -41,7 +41,7 @@ from headcount.views.protocol import (
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Z = 1.959964
-#: What a sum has of ρ if nothing else is asked but how many users there are.
+#: The share of ρ for a sum, if apart from it only the numbers of users are requested.
 SHARE = 0.5
 STARS = np.arange(1.0, 6.0)
 
@@ -69,7 +69,7 @@ class Pairs:
 
 
 class ArrayAmounts:
-    """Amounts of pairs, as `headcount.views.protocol.Amounts` asks for them, in NumPy.
+    """Amounts of pairs in NumPy: a `headcount.views.protocol.Amounts`.
 
     All items are released.
     """
@@ -84,7 +84,7 @@ class ArrayAmounts:
         return self.pairs.values - quantity.centre
 
     def magnitudes(self, quantity: Quantity, released: Any, at_least: Sequence[float]) -> list[int]:
-        """How many users have a value at least so far from the centre."""
+        """How many users have a value at least this far from the centre, for each bound."""
         largest = np.maximum.reduceat(np.abs(self._values(quantity)), self._first)
         return [int((largest >= bound).sum()) for bound in at_least]
 
@@ -96,7 +96,7 @@ class ArrayAmounts:
         return middles
 
     def middles(self, quantity: Quantity, released: Any, at_least: Sequence[float]) -> list[int]:
-        """How many users' middle value is at least so large."""
+        """How many users' middle value is at least this large, for each bound."""
         return [int((self._middles >= bound).sum()) for bound in at_least]
 
     def measure(
@@ -106,7 +106,7 @@ class ArrayAmounts:
         released: Any,
         divisors: Integers,
     ) -> None:
-        """Make whole numbers of the values."""
+        """Convert the values to integers."""
         self._amounts = []
         for quantity, grid in zip(quantities, grids, strict=True):
             values = self._values(quantity)
@@ -122,12 +122,12 @@ class ArrayAmounts:
         return norms
 
     def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
-        """How many users have at least so large a squared norm."""
+        """How many users have a squared norm at least this large, for each bound."""
         squared = self._norms(place, shift)
         return [int((squared >= bound).sum()) for bound in at_least]
 
     def scaled_sums(self, place: int, ration: Ration) -> Integers:
-        """Add up what counts; the factor is a float's, which differs by one in 2¹⁶ at most."""
+        """Add up the scaled amounts; a factor computed in floats is off by at most 1 in 2¹⁶."""
         squared = np.maximum(self._norms(place, ration.shift), 1).astype(float)
         factor = np.minimum(np.sqrt(2.0**ration.bits / squared), 1) * 2**FACTOR_BITS
         scaled = np.trunc(self._amounts[place] * np.floor(factor)[self._user] / 2**FACTOR_BITS)
@@ -136,10 +136,10 @@ class ArrayAmounts:
 
 
 class WithoutCentre(ArrayAmounts):
-    """Amounts whose centre nobody sees, so that values are added up as they are."""
+    """Amounts that hide their centre, so that values are added up as they are."""
 
     def middles(self, quantity: Quantity, released: Any, at_least: Sequence[float]) -> list[int]:
-        """Nobody, whatever the bounds."""
+        """Return 0 for every bound."""
         return [0] * len(at_least)
 
 
@@ -155,7 +155,7 @@ SHAPES: dict[str, Draw] = {
     "signed, normal": lambda rng, n: rng.normal(0, 1, n),
     "signed, Student's t with 2 degrees": lambda rng, n: rng.standard_t(2, n),
 }
-#: Only that a tail is not added to sums was chosen by how these came out.
+#: Results on these shapes decided only one thing: that no tail is added to sums.
 OTHERS: dict[str, Draw] = {
     "exponential": lambda rng, n: rng.exponential(1, n),
     "gamma, shape ¼": lambda rng, n: rng.gamma(0.25, 1, n),
@@ -166,7 +166,7 @@ OTHERS: dict[str, Draw] = {
     "signed, Laplace around 1": lambda rng, n: rng.laplace(1, 2, n),
 }
 
-#: Means: that the centre is a median, and no other quantile, was chosen by some of these.
+#: For means. Results on some of these decided that the centre is a median, not another quantile.
 MEANS: dict[str, Draw] = {
     "1 to 5 stars": lambda rng, n: rng.choice(STARS, n, p=[0.06, 0.11, 0.26, 0.35, 0.22]),
     "normal, 1000 ± 1": lambda rng, n: rng.normal(1000, 1, n),
@@ -181,7 +181,7 @@ MEANS: dict[str, Draw] = {
     "Pareto, α = 1.5": lambda rng, n: 1 + rng.pareto(1.5, n),
     "1000 + Pareto, α = 1.5": lambda rng, n: 1000 + rng.pareto(1.5, n),
 }
-#: Nothing was chosen by how these came out.
+#: Results on these shapes decided nothing.
 OTHER_MEANS: dict[str, Draw] = {
     "uniform, -10 to -5": lambda rng, n: rng.uniform(-10, -5, n),
     "years, 2000 to 2024": lambda rng, n: rng.integers(2000, 2025, n).astype(np.float64),
@@ -197,14 +197,14 @@ OTHER_MEANS: dict[str, Draw] = {
 }
 
 
-#: Amounts of many users, and how many they are.
+#: The shapes of amounts for many users, and how many users.
 LARGE, MANY = ("log-normal, σ = 1", "log-normal, σ = 2"), 1_000_000
 
 
 def made_up(
     rng: np.random.Generator, users: int, items: int, draw: Draw, *, heavy: bool = False
 ) -> Pairs:
-    """Return users with 1 + Poisson(4) items each, popular ones more often; or with far more."""
+    """Return users with about 1 + Poisson(4) items, popular ones more often; or far more items."""
     each = 1 + (rng.pareto(1.2, users) * 2 if heavy else rng.poisson(4, users)).astype(np.int64)
     who = np.repeat(np.arange(users), np.minimum(each, items))
     popular = 1 / np.arange(1, items + 1) ** 0.8
@@ -220,7 +220,7 @@ def released(
     asked: Aggregates = SUM,
     amounts: type[ArrayAmounts] = ArrayAmounts,
 ) -> Measure:
-    """Release the sums, or the means, for ρ; the counts of users are known to 5 %."""
+    """Release the sums or the means at cost ρ, where counts of users are known to within 5 %."""
     counts = pairs.counts()
     near = counts * (1 + 0.05 * np.random.default_rng(seed).standard_normal(counts.size))
     near = np.maximum(near, 1)
@@ -233,7 +233,7 @@ def released(
 
 
 def coverage(shapes: Mapping[str, Draw] = SHAPES, trials: int = 12) -> None:
-    """Print how often intervals hold the truth, and how far numbers are off, for each shape."""
+    """Print, for each shape, how often intervals contain the truth and how far off sums are."""
     print("| Amounts | users | items | covered | median error | covered, heavy users |")
     print("|---|---|---|---|---|---|")
     for name, draw in shapes.items():
@@ -257,7 +257,7 @@ def coverage(shapes: Mapping[str, Draw] = SHAPES, trials: int = 12) -> None:
 
 
 def means(shapes: Mapping[str, Draw], trials: int = 4) -> None:
-    """Print how often intervals of means hold, and how far means are off, at ρ = 2/3."""
+    """Print how often intervals of means hold, and how far off means are, at ρ = 2/3."""
     print("| Values | Users | Items | Held | Median error | without a centre | Held, heavy users |")
     print("|---|---|---|---|---|---|---|")
     for name, draw in shapes.items():
@@ -286,7 +286,7 @@ def means(shapes: Mapping[str, Draw], trials: int = 4) -> None:
 
 
 def large(users: int = MANY, trials: int = 10) -> None:
-    """Print how many sums of many users and 1,000 items are within 10 %, at ρ = 1 in all."""
+    """Print how many sums over many users, for 1,000 items, are within 10 %, at ρ = 1 in all."""
     head = ["Amounts", "Seed", "Items with < 5 % spread", "Within 10 %", "Median error", "Held"]
     print(f"| {' | '.join(head)} | OpenDP: within 10 % | Median error | Bound | Items |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -299,7 +299,7 @@ def large(users: int = MANY, trials: int = 10) -> None:
 
 
 def large_pairs(draw: Draw, seed: int, users: int = MANY) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Return them, and which items have a sum with less than 5 % sampling spread."""
+    """Return the pairs, and which items have a sum with less than 5 % sampling spread."""
     pairs = made_up(np.random.default_rng(seed), users, 1000, draw)
     truth = pairs.sums()
     squares = np.bincount(pairs.items, pairs.values**2, truth.size)
@@ -307,7 +307,7 @@ def large_pairs(draw: Draw, seed: int, users: int = MANY) -> tuple[Pairs, NDArra
 
 
 def large_clipped(pairs: Pairs, accurate: NDArray[np.bool_], seed: int) -> Hindsight:
-    """Return what OpenDP makes of them, with the best bounds."""
+    """Return how good OpenDP's sums are, with the best bounds."""
     triples = pairs.users, pairs.items, pairs.values
     bounds, most = (2.0 ** np.arange(2, 12.5, 0.5)).tolist(), [8, 10, 12, 20]
     return best(triples, SHARE, accurate, bounds, most, seed)

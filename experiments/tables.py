@@ -1,4 +1,4 @@
-"""One table of everything, as CSV and as Markdown."""
+"""All results, as CSV and as Markdown."""
 
 import csv
 import io
@@ -8,12 +8,12 @@ from dataclasses import asdict
 from experiments.store import Description
 from headcount.evaluation.summary import HEADER, SummaryRow, shown
 
-#: The rows of each set, by its name.
+#: The rows of each set, by name.
 Results = Mapping[str, Sequence[SummaryRow]]
 
 
 def to_csv(results: Results) -> str:
-    """Return every figure, with the name of the set in front."""
+    """Return every figure, with the name of its set in front."""
     out = io.StringIO()
     writer = csv.DictWriter(out, ["set", *SummaryRow.__dataclass_fields__], lineterminator="\n")
     writer.writeheader()
@@ -23,13 +23,13 @@ def to_csv(results: Results) -> str:
 
 
 def to_markdown(descriptions: Sequence[Description], results: Results) -> str:
-    """Return what the sets are like, and a table for each."""
+    """Return the descriptions of the sets, and a table of results for each."""
     lines = [
         "# Measured",
         "",
-        "Means over the trials ± standard deviations. *within* counts what is within 10 % of the "
-        "truth, *beyond* is the share of the released that is not, *bias* the mean of (noisy − "
-        "true)/true.",
+        "Means over the trials ± standard deviations. *within* is the number of released counts "
+        "within 10 % of the truth, *beyond* is the share that is not, and *bias* is the mean of "
+        "(noisy − true)/true.",
         "",
         *markdown_table(
             ["set", "origin", "rows", "users", "items", "items per user, 50/75/95/99 %"],
@@ -50,6 +50,6 @@ def to_markdown(descriptions: Sequence[Description], results: Results) -> str:
 def markdown_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1
 ) -> list[str]:
-    """Return the lines of a table; so many columns are text, and then come numbers."""
+    """Return the lines of a table whose first columns are text and whose others are numbers."""
     rule = [*["---"] * texts, *["--:"] * (len(header) - texts)]
     return [f"| {' | '.join(line)} |" for line in (header, rule, *rows)]

@@ -1,4 +1,4 @@
-"""What the paper says of its figures, next to what was measured: agreed, or not and why."""
+"""What the paper says about its figures, next to what was measured: agreed, or why not."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from experiments.store import Description
 from experiments.tables import Results, markdown_table
 from headcount.evaluation.summary import SummaryRow
 
-#: Results that Plume without a threshold released on Wikipedia, by percentile and ρ, in the text.
+#: From the paper's text: results that Plume without a threshold released on Wikipedia, by
+#: percentile and ρ.
 WIKIPEDIA_RELEASED = {
     95: {0.1: 12_981.5, 0.5: 25_900.6, 1.0: 34_703.3},
     99: {0.1: 13_119.9, 0.5: 26_129.8, 1.0: 35_023.8},
@@ -19,7 +20,7 @@ PCR = "pcr-paper"
 
 
 class Figures:
-    """The rows of a set, asked for by method and ρ."""
+    """The rows of a set, by method and ρ."""
 
     def __init__(self, rows: Sequence[SummaryRow], selection: str) -> None:
         self._rows: Mapping[tuple[str, float], SummaryRow] = {(r.method, r.rho): r for r in rows}
@@ -35,21 +36,21 @@ class Figures:
         return self._rows[f"{self._plume}-{percentile}{ending}", rho]
 
     def cut(self, percentile: int, rho: float) -> SummaryRow:
-        """Plume with threshold."""
+        """Plume with its threshold."""
         return self.plume(percentile, rho, threshold=True)
 
 
 @dataclass(frozen=True)
 class Takeaway:
-    """A sentence of the paper about a set, and how it is checked.
+    """A statement of the paper about a set, and how it is checked.
 
     Attributes:
         name: the set.
         says: what the paper says, in short.
-        holds: whether a ρ agrees; the sentence agrees if all do.
+        holds: whether it holds at a ρ; it is agreed if it holds at all of them.
         shown: the figures that decide it.
-        why: what explains it where the generated set does not agree, if that was found out.
-        rhos: those that it is about.
+        why: the explanation if the generated set does not agree, where known.
+        rhos: the values of ρ that it is about.
     """
 
     name: str
@@ -97,12 +98,13 @@ def _comparable(f: Figures, rho: float, percentile: int) -> bool:
 
 
 _TAIL = (
-    "The paper's table says nothing of the users above the 99th percentile. If the heaviest has "
+    "The paper's table says nothing about the users above the 99th percentile. If the heaviest has "
     "1.5 times that, not 3 times, under 1 % are beyond."
 )
 _LOST = (
     "Even if nobody had more than the 99th percentile, bounding at the 95th would lose 13 % of all "
-    "pairs of the generated set, and 93 % be beyond. Why it was half in the paper is not known."
+    "pairs of the generated set, and 93 % would be beyond. Why it was half in the paper is not "
+    "known."
 )
 _POPULARITY = "Why is not known: steeper and flatter popularity of films gave the same."
 
@@ -191,11 +193,11 @@ TAKEAWAYS = (
 
 
 def page(descriptions: Sequence[Description], results: Results, selection: str) -> str:
-    """Return the page as Markdown, for those of the paper's sets that were measured."""
+    """Return the page as Markdown, for the paper's sets that were measured."""
     origins = {d.name: d.origin for d in descriptions}
     lines = ["# The paper's takeaways", "",
-             "PCR here is `pcr-paper`, the paper's settings. Where two figures stand for Plume "
-             "they are of the 95th and the 99th percentile. The words are taken to mean: "
+             "Here PCR is `pcr-paper`, with the paper's settings. Two figures for Plume are those "
+             "for the 95th and the 99th percentile. The words are taken to mean: "
              "*a lot more* twice as many, *comparable* within a factor of two, *few* under 20 %, "
              "*almost half* 30 to 60 %, *almost all* 90 %, *almost nothing* 5 %, *just as many* "
              "95 %, *not much* a third or one item."]  # fmt: skip

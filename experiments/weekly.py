@@ -1,10 +1,10 @@
-"""Fifty-two weekly releases from one budget: split by hand, or by what the ledger has left.
+"""Weekly counts for a year from one budget, split by hand, by the ledger's balance, or not at all.
 
     python -m experiments.weekly
 
-Made-up visits: every week a quarter of 20,000 people come, each to a few of 2,000 pages, which are
-visited as a Zipf law has it. What is shown is, per week, how many pages came out and how many of
-these within a tenth of the truth.
+The visits are made up. Every week a quarter of 20,000 people visit a few of 2,000 pages each, whose
+popularity follows Zipf's law. The output shows, per week, how many pages came out and how many of
+these are within a tenth of the truth.
 """
 
 import datetime as dt
@@ -38,7 +38,7 @@ def week(number: int) -> pa.Table:
 
 
 def yields(made: headcount.Release, visits: pa.Table) -> tuple[int, int]:
-    """Return how many items came out, and how many of them within a tenth of the truth."""
+    """Return how many items came out, and how many of them are within a tenth of the truth."""
     days = visits["at"].to_numpy().astype("datetime64[D]")
     mondays = days - (days.astype(np.int64) + 3) % 7
     rows = zip(visits["who"].to_numpy(), visits["page"].to_numpy(), mondays, strict=True)
@@ -57,7 +57,7 @@ def released(
     ledger: headcount.Ledger | None = None,
     protect: Protect = "user",
 ) -> headcount.Release:
-    """Return a release of visits by week."""
+    """Release the visits by week."""
     return headcount.release(
         visits,
         user="who",
@@ -72,14 +72,14 @@ def released(
 
 
 def by_hand(method: Method) -> list[float]:
-    """Return the mean yield when every week has the same part of the budget."""
+    """Return the mean yield if every week gets an equal share of the budget."""
     weeks = [week(number) for number in range(WEEKS)]
     made = [yields(released(visits, RHO / WEEKS, method), visits) for visits in weeks]
     return [float(mean) for mean in np.array(made).mean(axis=0)]
 
 
 def by_ledger(method: Method) -> list[float]:
-    """Return the mean yield when a week takes its share of what the ledger has left."""
+    """Return the mean yield if each week takes its share of what the ledger has left."""
     made = []
     with tempfile.TemporaryDirectory() as folder:
         ledger = headcount.Ledger(Path(folder) / "year.db")
@@ -93,7 +93,7 @@ def by_ledger(method: Method) -> list[float]:
 
 
 def at_once(method: Method, protect: Protect = "user") -> list[float]:
-    """Return the mean yield of one release of the whole year, by week."""
+    """Return the mean yield per week of one release of the whole year, by week."""
     visits = pa.concat_tables(week(number) for number in range(WEEKS))
     return [
         number / WEEKS for number in yields(released(visits, RHO, method, protect=protect), visits)
@@ -101,7 +101,7 @@ def at_once(method: Method, protect: Protect = "user") -> list[float]:
 
 
 def main() -> None:
-    """Print a row for each method and each way to spend the budget."""
+    """Print a row for each method and each way of spending the budget."""
     methods: tuple[Method, ...] = ("auto", "pcr-paper")
     for method in methods:
         for way in (by_hand, by_ledger, at_once):

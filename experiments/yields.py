@@ -1,9 +1,9 @@
 """How many accurate counts each method gets out of a budget: `make yield`.
 
-One table over the Parquet files of a folder and the generated shapes, and the bars that the methods
-have to clear. A cell has the items released · how many per cent of them are within the target · how
-many have the truth in their interval · by how many per cent the counts are off, on average, of the
-fifth of items whose users have the fewest items, and of the fifth whose users have the most.
+One table over the generated shapes and the Parquet files in a folder, and the bars that the methods
+have to clear. A cell shows the items released · the share of them within the target, in per cent ·
+the share whose interval contains the truth · the mean relative error, in per cent, of the fifth of
+items whose users have the fewest items, and of the fifth whose users have the most.
 """
 
 import argparse
@@ -24,8 +24,8 @@ PAPER, *OURS = (ReleaseMethod(name) for name in ("pcr-paper", "pcr", "rationed",
 ORACLE = Oracle()
 METHODS: list[Method] = [PAPER, *PLUMES, BestThreshold(), *OURS, ORACLE]
 
-#: What constants were chosen on. What is not here was looked at to check them, yelp_5core,
-#: steam_games and quotes_author_words more than once.
+#: The sets on which constants were chosen. The others served to check them; yelp_5core, steam_games
+#: and quotes_author_words did so more than once.
 CHOSEN_ON = {
     "book_crossing",
     "debian_description_words",
@@ -42,7 +42,7 @@ CHOSEN_ON = {
 
 
 def table(names: list[str], found: Cells) -> str:
-    """Return one line for each set and budget."""
+    """Return a table with one line for each set and budget."""
     heads = [method.name for method in METHODS]
     lines = [f"| data | ρ | {' | '.join(heads)} |", f"|---|--:|{'---|' * len(heads)}"]
     for name in names:

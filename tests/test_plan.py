@@ -174,7 +174,7 @@ def test_a_forecast_says_what_it_is(guessed, data):
     with pytest.raises(dataclasses.FrozenInstanceError):
         guessed.users = 1
     told = str(hc.plan(budget=BUDGET, like=table_of(data), user="u", item=["i"], method="pcr"))
-    assert "It was read without any privacy, so it must not be secret." in told
+    assert "The stand-in was read without any privacy, so it must not be secret." in told
     assert "nothing was charged" in told.lower()
 
 

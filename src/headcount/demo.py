@@ -1,4 +1,4 @@
-"""Made-up events, a release of them, and how close it came."""
+"""Made-up events, a release of them, and how close its counts are."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ class Demo:
 
     @property
     def target(self) -> float:
-        """The relative error that the release aimed at."""
+        """The target relative error of the release."""
         return float(str(self.release.settings["r"]))
 
     @property
@@ -46,10 +46,10 @@ class Demo:
 
 
 def made_up_events(seed: int = 1) -> "pa.Table":
-    """Return about a million rows of who watched which film.
+    """Return about a million rows that say who watched which film.
 
-    Users have from 1 to 1,000 rows, most of them few (n with probability about 1/n²), and the
-    film of rank j is watched with probability about 1/j: a long tail both ways.
+    Users have 1 to 1,000 rows, most of them few (n with probability about 1/n²), and the film of
+    rank j is watched with probability about 1/j. Both distributions have long tails.
     """
     import pyarrow as pa
 
@@ -62,8 +62,8 @@ def made_up_events(seed: int = 1) -> "pa.Table":
 
 
 def run_demo(budget: Budget, progress: Progress) -> Demo:
-    """Make events, release them, and compare with the truth."""
-    progress("making events up")
+    """Make events, release their counts, and compare these with the truth."""
+    progress("making up events")
     events = made_up_events()
     result = release(events, user="user_id", item="film", budget=budget, progress=progress)
     distinct = events.group_by(["user_id", "film"]).aggregate([])

@@ -104,7 +104,7 @@ def test_a_bound_below_the_mean_is_explained(headcount, bound, told):
         *("plan", "-e", "3", *GUESS, "--method", "threshold", "--max-items-per-user", bound)
     )
     assert ran.code == 0
-    assert ("too low, in sum by 60 % or more" in ran.err) == told
+    assert ("too low, by 60 % or more in total" in ran.err) == told
 
 
 def test_a_number_of_users_may_have_an_exponent(headcount):

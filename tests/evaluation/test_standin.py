@@ -99,7 +99,7 @@ def test_a_sample_has_whole_users_and_items_by_falling_count():
         ((True, 1, 1), "number of users"),
         ((5, 1, 0), "number of items must be a whole number from 1"),
         ((5, 1, MOST_ITEMS + 1), "number of items"),
-        ((5, 0.5, 1), "from 1 to 10,000 on average; count only users who have any item"),
+        ((5, 0.5, 1), "from 1 to 10,000 on average; count only users who have at least one item"),
         ((5, -1, 1), "from 1 to"),
         ((5, float("nan"), 1), "must be a number"),
         ((5, float("inf"), 1), "from 1 to 10,000"),

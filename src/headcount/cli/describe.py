@@ -1,4 +1,4 @@
-"""headcount describe: what to tell the world about a published release."""
+"""headcount describe: a description of a published release, for others to read."""
 
 from pathlib import Path
 
@@ -32,7 +32,8 @@ from headcount.cli.stdout import write_stdout
 def describe(file: Path, form: str, output: Path | None, force: bool) -> None:
     """Describe a release for those who publish it or read it.
 
-    FILE is a .parquet or .json file that headcount wrote. What only a person can say is left blank.
+    FILE is a .parquet or .json file that headcount wrote. What only a person can fill in is left
+    blank.
     """
     from headcount.ledger.published import account_of_file
     from headcount.outputs.datasheet import to_datasheet

@@ -1,4 +1,4 @@
-"""The end of a command's help."""
+"""The examples at the end of a command's help."""
 
 
 def examples(*lines: str) -> str:

@@ -1,4 +1,4 @@
-"""headcount report: a page about a release, for people to read."""
+"""headcount report: a page about a release, for people."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -40,7 +40,7 @@ def report(
     """Write a page about the release in FILE, at no cost.
 
     FILE is a .parquet or .json file that headcount wrote. The page is one .html file that needs no
-    network: the promise in plain words, pictures, and the whole table.
+    network: the promise in plain words, charts, and the whole table.
     """
     from headcount.ledger import Ledger
     from headcount.outputs import AtomicFile
@@ -57,7 +57,7 @@ def report(
 
 
 def page_path(path: Path, other: Path | None = None) -> Path:
-    """Return the path of a page; refuse one that is not a page, or that is taken."""
+    """Return the path of a page; refuse other file endings, and the path of the counts."""
     if path.suffix.lower() not in _ENDINGS:
         raise OutputError(f"the name of a page must end in .html, and {str(path)!r} does not")
     if other is not None and path == other:
@@ -68,7 +68,7 @@ def page_path(path: Path, other: Path | None = None) -> Path:
 def page_of(
     release: "Release", ledger: "Ledger | None", asked: Mapping[str, Any], now: datetime
 ) -> bytes:
-    """Return the page of a release that was just made, or answered from a ledger."""
+    """Return the page of a release that was just made, or fetched from a ledger."""
     from headcount.pages import Document, Origin, release_page
 
     charged = None if ledger is None else Origin.of_release(release, ledger)

@@ -1,4 +1,4 @@
-"""Who has what, as integer codes in memory, so that a trial takes seconds."""
+"""Who has what, held in memory as integer codes so that a trial takes seconds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +23,12 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Distinct (user, item) pairs. No name of a user or an item is kept.
+    """Distinct (user, item) pairs, without the names of users and items.
 
     Attributes:
-        users: the user of each pair, rising.
-        items: the item of each pair. In a whole dataset item 0 has the most users, and so on.
+        users: the user of each pair, in ascending order.
+        items: the item of each pair. In a complete dataset, items are ranked by their number of
+            users: item 0 has the most.
         number_of_users: one more than the highest user.
         number_of_items: one more than the highest item.
     """
@@ -39,9 +40,9 @@ class Dataset:
 
     @classmethod
     def of(cls, users: NDArray[Any], items: NDArray[Any]) -> Self:
-        """Make a dataset of user and item codes in any order, with or without repetitions.
+        """Make a dataset from user and item codes, in any order and possibly repeated.
 
-        Codes that nobody uses vanish. Ties between items are broken by their codes.
+        Unused codes are dropped. Ties between items are broken by their codes.
         """
         pairs = np.sort(users.astype(np.int64) << 32 | items)
         pairs = pairs[_starts(pairs)]  # np.unique hashes, which takes ten times as long
@@ -70,34 +71,34 @@ class Dataset:
 
     @cached_property
     def heaviness(self) -> NDArray[np.float64]:
-        """How many items the users of each item have, on average."""
+        """The mean number of items of the users who have each item."""
         sums = np.bincount(self.items, self.items_per_user[self.users], self.number_of_items)
         return sums / np.maximum(self.counts, 1)
 
     @property
     def max_items_per_user(self) -> int:
-        """What the user with the most items has."""
+        """The number of items of the user who has the most."""
         return int(self.items_per_user.max(initial=0))
 
     def percentile(self, percent: float) -> int:
-        """Return the true percentile of items per user, among the users that have any."""
+        """Return the true percentile of items per user, among users who have any."""
         some = self.items_per_user[self.items_per_user > 0]
         return int(np.percentile(some, percent, method="inverted_cdf")) if some.size else 0
 
     def restricted(self, kept: NDArray[np.bool_]) -> "Dataset":
-        """Return the pairs whose item is kept."""
+        """Return only the pairs whose item is kept."""
         return self._where(kept[self.items])
 
     def bounded(self, max_items_per_user: int, rng: np.random.Generator) -> "Dataset":
-        """Return a limited number of items of each user, a uniform sample of what they have."""
+        """Return at most this many items of each user, sampled uniformly from those they have."""
         over = self.items_per_user > max_items_per_user
         if not over.any():
             return self
-        number = np.cumsum(over) - 1  # of each user among those that have too many
+        number = np.cumsum(over) - 1  # the place of each user among those who have too many
         rows = np.flatnonzero(over[self.users])
-        # Each user's pairs are a segment; with the user in the high bits and a random key below,
-        # one sort of the keys gives every user's m-th smallest. Equal keys have a chance of less
-        # than 1 in 10,000 over all users.
+        # Each user's pairs are a segment. With the user in the high bits and a random key below,
+        # one sort gives every user's m-th smallest key. The probability of equal keys, over all
+        # users, is less than 1 in 10,000.
         bits = 62 - int(number[-1]).bit_length()
         keys = number[self.users[rows]] << bits
         keys |= rng.integers(0, 1 << bits, size=rows.size)
@@ -113,13 +114,13 @@ class Dataset:
         )
 
     def save(self, folder: Path) -> None:
-        """Write the codes down, for other processes to share."""
+        """Write the codes to files that other processes can share."""
         np.save(folder / "users.npy", self.users)
         np.save(folder / "items.npy", self.items)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Map what `save` wrote into memory."""
+        """Memory-map what `save` wrote."""
         users: Codes = np.load(folder / "users.npy", mmap_mode="r")
         items: Codes = np.load(folder / "items.npy", mmap_mode="r")
         if not users.size:
@@ -128,7 +129,7 @@ class Dataset:
 
 
 def _starts(rising: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return where a new value begins."""
+    """Return where a new value begins in an ascending array."""
     first = np.ones(rising.size, dtype=np.bool_)
     first[1:] = rising[1:] != rising[:-1]
     return first
@@ -145,9 +146,9 @@ def read_dataset(
     delimiter: str | None = None,
     memory: str = DEFAULT_MEMORY,
 ) -> Dataset:
-    """Read events from anything that a release can be made of.
+    """Read events from any source that a release can be made from.
 
-    The codes depend on the pairs only, not on the order in which an engine returns them.
+    The codes depend only on the pairs, not on the order in which an engine returns them.
     """
     with Session(memory) as session:
         layout = Layout(input_format, delimiter)
@@ -166,7 +167,7 @@ def read_dataset(
 
 
 def _codes(column: "pa.ChunkedArray") -> Codes:
-    """Return each value's place among the distinct values in their order."""
+    """Return each value's rank among the distinct values, in ascending order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -174,7 +175,7 @@ def _codes(column: "pa.ChunkedArray") -> Codes:
         encoded = column.combine_chunks().dictionary_encode()
         order = pc.array_sort_indices(encoded.dictionary).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        raise SourceError("a column holds values without an order; cast it to text") from None
+        raise SourceError("a column holds values that cannot be ordered; cast it to text") from None
     place = np.empty(order.size, dtype=np.int32)
     place[order] = np.arange(order.size, dtype=np.int32)
     codes: Codes = place[encoded.indices.to_numpy(zero_copy_only=False)]

@@ -1,4 +1,4 @@
-"""A population in memory, to run what asks one on a dataset in seconds."""
+"""A dataset as a population in memory, so that mechanisms run on it in seconds."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,7 @@ from headcount.views.workers import Workers
 
 
 class DatasetPopulation(ArrayPopulation):
-    """Who has what in a dataset, as `headcount.views.protocol.Population` asks it."""
+    """Who has what in a dataset: a `headcount.views.protocol.Population`."""
 
     def __init__(self, dataset: Dataset) -> None:
         sizes = dataset.items_per_user

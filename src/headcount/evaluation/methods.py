@@ -1,4 +1,4 @@
-"""What a method is: a name, and what it would release from a dataset with a budget."""
+"""What a method is: a name, and what it would release from a dataset within a budget."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,14 +12,14 @@ from headcount.privacy.accounting.budget import Budget
 
 @dataclass(frozen=True)
 class Target:
-    """What a method may spend and what it should aim at.
+    """What a method may spend, and the error that it aims for.
 
     Attributes:
         rho: ρ of the whole release.
         delta: δ of the whole release.
-        r: the relative error to aim at.
-        epsilon: ε, if the budget was given as that. A release then keeps more of δ for reading ρ
-            as ε, and has less of it for selecting items.
+        r: the target relative error.
+        epsilon: ε, if the budget was given as ε. A release then keeps more of δ for converting ρ
+            to ε, and has less of it for selecting items.
     """
 
     rho: float
@@ -29,12 +29,12 @@ class Target:
 
     @classmethod
     def of(cls, budget: Budget, r: float) -> "Target":
-        """Return what a budget allows."""
+        """Return the target for a budget."""
         return cls(budget.rho, budget.delta, r, budget.given.get("epsilon"))
 
     @property
     def budget(self) -> Budget:
-        """The budget that a release has."""
+        """The budget of the release."""
         if self.epsilon is None:
             return Budget(rho=self.rho, delta=self.delta)
         return Budget(epsilon=self.epsilon, delta=self.delta)
@@ -47,8 +47,8 @@ class Released:
     Attributes:
         items: the codes of the items.
         counts: their noisy counts.
-        sigma: the standard deviation of the noise, where it is the same for all.
-        errors: the standard error that each count is released with, where it has its own.
+        sigma: the standard deviation of the noise, if it is the same for all counts.
+        errors: the standard error released with each count, if each has its own.
     """
 
     items: NDArray[np.integer]
@@ -58,11 +58,11 @@ class Released:
 
 
 class Method(Protocol):
-    """A frozen value that can be run on any dataset. What it returns is not private."""
+    """A frozen value that can be run on any dataset. Its result is not private."""
 
     @property
     def name(self) -> str:
-        """What tables and figures call it."""
+        """Its name in tables and figures."""
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
-        """Release what can be released from the dataset, with noise from the generator."""
+        """Release counts from the dataset, with noise drawn from the generator."""

@@ -1,6 +1,6 @@
-"""Which items there are, found with differential privacy from data with bounded contributions.
+"""Differentially private partition selection: finding the items, from bounded contributions.
 
-Simulations for comparison. Each spends all of the ρ and δ that it is given.
+These are simulations for comparison. Each spends all of the ρ and δ that it is given.
 """
 
 from collections.abc import Callable
@@ -12,20 +12,21 @@ from numpy.typing import NDArray
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.thresholds import gaussian_sigma, gaussian_threshold, weighted_threshold
 
-#: From data in which nobody has more than m items, m, ρ, δ and a generator: which items are found.
+#: Takes data in which no user has more than m items, m, ρ, δ and a generator; returns which items
+#: are found.
 PartitionSelection: TypeAlias = Callable[
     [Dataset, int, float, float, np.random.Generator], NDArray[np.bool_]
 ]
 
-# The parts of ρ and δ of DP-SIPS's rounds: each larger than the one before, as its authors advise;
-# the numbers are a choice made here.
+# The shares of ρ and δ that the rounds of DP-SIPS get. Each is larger than the one before, as its
+# authors advise; the values are a choice made here.
 SIPS_SHARES = (0.05, 0.15, 0.8)
 
 
 def gaussian(
     bounded: Dataset, max_items_per_user: int, rho: float, delta: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Noise on every count above 0, and a threshold: l2-sensitivity √m."""
+    """Add noise to every count above 0 and apply a threshold; the l2-sensitivity is √m."""
     sigma = gaussian_sigma(np.sqrt(max_items_per_user), rho)
     return _above(bounded.counts, sigma, gaussian_threshold(sigma, max_items_per_user, delta), rng)
 
@@ -33,7 +34,7 @@ def gaussian(
 def weighted_gaussian(
     bounded: Dataset, max_items_per_user: int, rho: float, delta: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Each user spreads l2-norm 1 evenly over their items (Gopi et al. 2020)."""
+    """Spread an l2-norm of 1 evenly over the items of each user (Gopi et al. 2020)."""
     sigma = gaussian_sigma(1, rho)
     weight = 1 / np.sqrt(np.maximum(bounded.items_per_user, 1))
     weights = np.bincount(
@@ -47,8 +48,8 @@ def sips(
 ) -> NDArray[np.bool_]:
     """Run rounds of the weighted Gaussian, each without the items found before (DP-SIPS).
 
-    Swanberg, Desfontaines, Haney 2023. What a user spreads over items that were found is free for
-    their other items in the next round.
+    Swanberg, Desfontaines, Haney 2023. The weight that a user spent on items already found is
+    available to their other items in the next round.
     """
     found = np.zeros(bounded.number_of_items, dtype=np.bool_)
     for share in SIPS_SHARES:
@@ -57,7 +58,7 @@ def sips(
     return found
 
 
-#: By the names that options have for them.
+#: By the names that options use.
 SELECTIONS: dict[str, PartitionSelection] = {
     "weighted": weighted_gaussian,
     "gaussian": gaussian,
@@ -71,5 +72,5 @@ def _above(
     threshold: float,
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """Return which sums above 0 exceed a threshold with noise."""
+    """Return which of the sums above 0 exceed a threshold once noise is added."""
     return (sums > 0) & (sums + rng.normal(0, sigma, sums.size) > threshold)

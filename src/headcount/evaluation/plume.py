@@ -1,7 +1,7 @@
-"""Plume's way with contribution bounds, as the paper describes and measures it.
+"""Plume's use of contribution bounds, as the paper describes and measures it.
 
-Amin, Gillenwater, Joseph, Kulesza, Vassilvitskii 2022. A simulation for comparison: m and m' are
-true percentiles of the data, for which nothing is paid, as in the paper.
+Amin, Gillenwater, Joseph, Kulesza, Vassilvitskii 2022. A simulation for comparison: as in the
+paper, m and m' are true percentiles of the data, and no budget is spent on them.
 """
 
 import math
@@ -14,19 +14,20 @@ from headcount.evaluation.methods import Released, Target
 from headcount.evaluation.partition_selection import SELECTIONS
 from headcount.evaluation.thresholds import gaussian_sigma
 
-#: α, the part of ρ that partition selection gets.
+#: α, the share of ρ that partition selection gets.
 SELECTION_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Plume:
-    """Bound, find the items, restrict to them, bound again, add Gaussian noise.
+    """Bound contributions, find the items, restrict to them, bound again, add Gaussian noise.
 
     Attributes:
-        percentile: of items per user, the bounds m (all items) and m' (items found).
-        selection: how the items are found, a name of ``SELECTIONS``.
-        literal: take m' itself for the l2-sensitivity, as the paper writes. m' counts that move
-            by 1 each need √m' only.
+        percentile: the percentile of items per user that gives both bounds: m, among all items,
+            and m', among the items found.
+        selection: how the items are found, a name in ``SELECTIONS``.
+        literal: use m' itself as the l2-sensitivity, as the paper writes. For m' counts that change
+            by 1 each, √m' is enough.
     """
 
     percentile: int
@@ -35,7 +36,7 @@ class Plume:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         kind = "" if self.selection == "weighted" else f"-{self.selection}"
         return f"plume{kind}{'-literal' if self.literal else ''}-{self.percentile}"
 
@@ -58,23 +59,23 @@ class Plume:
 
 @dataclass(frozen=True)
 class WithThreshold:
-    """Those counts of another method that are likely to be within the target.
+    """The counts of another method that are likely to be within the target.
 
-    A noisy count y with (y + σ)/(y − σ) ≤ 1 + r: y ≥ (2 + r)σ/r.
+    Keeps a noisy count y if (y + σ)/(y − σ) ≤ 1 + r, that is, y ≥ (2 + r)σ/r.
     """
 
     base: Plume
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return f"{self.base.name}-threshold"
 
     def cut(self, released: Released, target: Target) -> Released:
-        """Leave the low counts out."""
+        """Leave out the low counts."""
         kept = released.counts >= (2 + target.r) * released.sigma / target.r
         return Released(released.items[kept], released.counts[kept], released.sigma)
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:
-        """Run the method and cut what it gives."""
+        """Run the method and leave out its low counts."""
         return self.cut(self.base.run(dataset, target, rng), target)

@@ -1,4 +1,4 @@
-"""The mechanisms of ``headcount release``, the very code that releases are made with, seeded."""
+"""The mechanisms of ``headcount release``: the same code that makes releases, with a seed."""
 
 from dataclasses import dataclass, replace
 
@@ -15,12 +15,12 @@ from headcount.views.protocol import Integers
 
 @dataclass(frozen=True)
 class ArrayCounts:
-    """Counts of the items of a dataset, whose names are their codes.
+    """Counts of the items of a dataset; the name of an item is its code.
 
     Attributes:
         values: the counts.
-        users: how many users there are, if that was asked for.
-        codes: whose counts they are; those of items 0, 1, … if not given.
+        users: how many users there are, if requested.
+        codes: the items that the counts belong to; items 0, 1, … if not given.
     """
 
     values: Integers
@@ -28,7 +28,7 @@ class ArrayCounts:
     codes: Integers | None = None
 
     def named(self, positions: Integers) -> Integers:
-        """Return codes: item 0 of a dataset has the most users, and so on."""
+        """Return the codes at these positions; a dataset's items are ranked by number of users."""
         return positions if self.codes is None else self.codes[positions]
 
 
@@ -46,7 +46,7 @@ class ArrayPairs(DatasetPopulation):
 
 @dataclass(frozen=True)
 class ArrayView:
-    """A dataset in memory, as `headcount.views.protocol.DataView` asks about it."""
+    """A dataset in memory: a `headcount.views.protocol.DataView`."""
 
     dataset: Dataset
     several_passes: bool = True
@@ -58,14 +58,14 @@ class ArrayView:
         return replace(counts, users=self.dataset.number_of_users) if with_users else counts
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> ArrayCounts:
-        """Return counts with a limited number of items per user, which the seed chooses."""
+        """Return the counts of at least ``at_least``, of a seeded sample of each user's items."""
         rng = np.random.default_rng(self.seed)
         counts = self.dataset.bounded(max_items_per_user, rng).counts
         codes = np.flatnonzero(counts >= at_least)
         return ArrayCounts(counts[codes], codes=codes)
 
     def known_pairs(self) -> tuple[ArrayPairs, int, int]:
-        """Refuse: lists of items are not simulated."""
+        """Refuse, because lists of known items are not simulated."""
         raise NotImplementedError
 
     def pairs(self) -> ArrayPairs:
@@ -78,7 +78,7 @@ def _highest(dataset: Dataset, limit: int) -> ArrayCounts:
 
 
 def simulated(chosen: Mechanism, dataset: Dataset, seed: int) -> MechanismResult:
-    """Return what a mechanism makes of a dataset, with seeded noise: never a release."""
+    """Return a mechanism's result on a dataset, with seeded noise: never a release."""
     view = ArrayView(dataset, seed=seed)
     return chosen.prepare(view, SeededEntropy(seed), lambda step: None)()
 

@@ -1,4 +1,4 @@
-"""Made-up data of a guessed shape, to try a budget on when the real data must not be looked at."""
+"""Made-up data of a guessed shape, for trying out a budget without looking at the real data."""
 
 import math
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ from headcount.evaluation.dataset import Dataset
 
 Floats = NDArray[np.float64]
 
-#: What may be guessed: more users than there are people, more items than a column has values.
+#: Limits of a guess: more users than there are people, more items than a column has values.
 MOST_USERS, MOST_ITEMS = 10**11, 10**15
-#: On average, so that a few hundred users can be made up in memory.
+#: The highest mean allowed, so that a few hundred users can be made up in memory.
 MOST_ITEMS_PER_USER = 10_000
-#: How fast popularity falls with the rank, at most and at least, where a guess leaves it open. Of
-#: exponents from 0.7 to 1.2, 1 forecast best what came out of six real sets; 0.7 fits
-#: book_crossing, the flattest of 13.
+#: How fast popularity falls with rank, at most and at least, where the guess does not say. Of the
+#: exponents from 0.7 to 1.2, 1 gave the best forecasts for six real sets; 0.7 fits book_crossing,
+#: the flattest of 13.
 STEEPEST, FLATTEST = 1.0, 0.7
-# A user is given at most this many draws per item: to draw every item could take forever.
+# The most draws per item that a user gets: drawing every item could take forever.
 _MOST_DRAWS = 100
-# Ranks are summed over in steps that grow by this, which changes sums by less than 1 %.
+# Sums over ranks use steps that grow by this factor, which changes the sums by less than 1 %.
 _STEP = 1.02
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A guess of what data is like: nothing in it comes from the data.
+    """A guess of what the data is like; nothing in it comes from the data.
 
     Attributes:
-        users: how many users have any item.
+        users: how many users have at least one item.
         items_per_user: how many different items such a user has, on average.
         items: how many different items there are.
-        most_per_user: how many items a user has at most; None if there is no bound.
+        most_per_user: the most items that a user has; None if there is no bound.
     """
 
     users: int
@@ -51,7 +51,7 @@ class Shape:
         if not 1 <= mean <= MOST_ITEMS_PER_USER:
             raise SettingsError(
                 f"the items per user must be from 1 to {MOST_ITEMS_PER_USER:,} on average; count "
-                "only users who have any item"
+                "only users who have at least one item"
             )
         if mean > self.items:
             raise SettingsError(
@@ -66,7 +66,7 @@ class Shape:
 
     @property
     def largest_size(self) -> int:
-        """How many items a user has at most."""
+        """The most items that a user has."""
         return min(self.items, self.most_per_user or self.items)
 
 
@@ -75,8 +75,8 @@ class Habits:
     """What a guess leaves open.
 
     Attributes:
-        exponent: items are popular in proportion to their rank to the power of minus this.
-        spread: σ of the logarithm of how many items beyond the first users have.
+        exponent: an item's popularity is proportional to its rank to the power of minus this.
+        spread: σ of the logarithm of the number of items that a user has beyond the first.
     """
 
     exponent: float
@@ -84,7 +84,7 @@ class Habits:
 
 
 def made_up(shape: Shape, habits: Habits, users: int, seed: int) -> Dataset:
-    """Return users made up by the shape and the habits, each with different items."""
+    """Return made-up users with this shape and these habits; no user has an item twice."""
     rng = np.random.default_rng(seed)
     draws = _draws(_sizes(shape, habits, users, rng), shape.items, habits.exponent)
     draws = np.floor(draws + rng.random(users))
@@ -94,14 +94,15 @@ def made_up(shape: Shape, habits: Habits, users: int, seed: int) -> Dataset:
     ranks = _ranks(rng.random(others.size), shape.items, habits.exponent)
     items = np.unique(np.append(items, ranks), return_inverse=True)[1]
     made = Dataset.of(np.append(people, others), items)
-    cut = made.bounded(shape.largest_size, rng)  # as expected is not yet at most
+    cut = made.bounded(shape.largest_size, rng)  # only the expected sizes are within the bound
     return made if cut is made else Dataset.of(cut.users, cut.items)
 
 
 def common_exponent(shape: Shape, spread: float) -> float:
-    """Return the steepest exponent with which the rarest item of a shape still has a user.
+    """Return the steepest exponent for which the rarest item is still expected to have a user.
 
-    Where there are many items for few pairs, steeper popularity would leave most of them to nobody.
+    It is from ``FLATTEST``, even if that is still too steep, to ``STEEPEST``. If there are many
+    items but few pairs, a steeper exponent would leave most items without users.
     """
     sizes = _sizes(shape, Habits(STEEPEST, spread), 1000, np.random.default_rng(0))
 
@@ -122,7 +123,7 @@ def common_exponent(shape: Shape, spread: float) -> float:
 
 
 def sampled(dataset: Dataset, users: int, seed: int) -> Dataset:
-    """Return so many users of a dataset, or all if there are no more."""
+    """Return a random sample of this many users of a dataset, or all if there are no more."""
     if users >= dataset.number_of_users:
         return dataset
     kept = np.zeros(dataset.number_of_users, dtype=np.bool_)
@@ -142,7 +143,7 @@ def work_per_user(shape: Shape, habits: Habits) -> float:
 def _all_tried(
     people: NDArray[np.int64], draws: Floats, items: int, habits: Habits, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return who has which rank, of users for whom it is less work to go through all items."""
+    """Return who has which rank, for users for whom trying every item is less work."""
     if not people.size:
         return people, people
     share = np.diff(_mass(np.arange(1, items + 2.0), habits.exponent))
@@ -154,18 +155,18 @@ def _all_tried(
 
 
 def _sizes(shape: Shape, habits: Habits, users: int, rng: np.random.Generator) -> Floats:
-    """Return how many items users have: one, and log-normally many more, up to a bound."""
+    """Return how many items users have: one, plus a log-normal number, up to a bound."""
     more = rng.lognormal(0, habits.spread, users)
     wanted = shape.items_per_user - 1
     most = shape.largest_size - 1
-    for _ in range(20):  # what is cut off goes to the others
+    for _ in range(20):  # items cut off by the bound go to the other users
         more *= wanted / max(np.minimum(more, most).mean(), 1e-9)
     sizes: Floats = 1 + np.minimum(more, most)
     return sizes
 
 
 def _draws(sizes: Floats, items: int, exponent: float) -> Floats:
-    """Return how often to draw to expect that many different items."""
+    """Return how many draws give this many different items in expectation."""
     steps = math.ceil(math.log(items) / math.log(_STEP))
     edges = np.unique(np.append(np.floor(_STEP ** np.arange(steps + 1)), items)) + 0.0
     edges = np.append(edges[edges <= items], items + 1.0)
@@ -178,14 +179,14 @@ def _draws(sizes: Floats, items: int, exponent: float) -> Floats:
 
 
 def _ever_drawn(share: Floats, times: float) -> Floats:
-    """Return how likely something with that share of all draws is to come up at least once."""
-    with np.errstate(divide="ignore"):  # what has all of them always does
+    """Return the probability that an item with this share of all draws comes up at least once."""
+    with np.errstate(divide="ignore"):  # an item with a share of 1 always comes up
         chances: Floats = -np.expm1(times * np.log1p(-share))
     return chances
 
 
 def _ranks(uniform: Floats, items: int, exponent: float) -> NDArray[np.int64]:
-    """Return the rank below which so much of all popularity lies."""
+    """Return the rank below which this share of all popularity lies."""
     mass = uniform * _mass(np.array([items + 1.0]), exponent)
     slope = 1 - exponent
     ranks = np.exp(mass) if slope == 0 else (1 + mass * slope) ** (1 / slope)

@@ -1,4 +1,4 @@
-"""Many outcomes in a few rows: means over the trials, and their spread."""
+"""Outcomes summarised in a few rows: means and spreads over the trials."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -11,18 +11,19 @@ from headcount.evaluation.trials import TrialOutcome
 class SummaryRow:
     """A method at one budget, over its trials.
 
-    The spreads are standard deviations, and None where one trial alone has none.
+    The spreads are standard deviations, and None if only one trial counts.
 
     Attributes:
         method: its name.
         rho: its budget.
         trials: how many there were.
-        released: items released, mean.
-        released_spread: and spread.
-        within: of these, how many are within the relative error, mean.
-        within_spread: and spread.
-        beyond: the share of what was released that is beyond it; None if nothing ever was.
-        beyond_spread: and spread over the trials that released anything.
+        released: the mean number of items released.
+        released_spread: its spread.
+        within: the mean number of these that are within the relative error.
+        within_spread: its spread.
+        beyond: the mean share of the released items that are beyond it, over the trials that
+            released anything; None if none did.
+        beyond_spread: its spread.
         bias: the mean of (noisy − true)/true; None if nothing was released.
     """
 
@@ -39,7 +40,7 @@ class SummaryRow:
 
 
 def summarise(outcomes: Iterable[TrialOutcome]) -> list[SummaryRow]:
-    """Return a row for each method and budget, in the order in which they first occur."""
+    """Return a row for each method and budget, in order of first occurrence."""
     groups: dict[tuple[str, float], list[TrialOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault((outcome.method, outcome.rho), []).append(outcome)
@@ -71,7 +72,7 @@ HEADER = ["method", "ρ", "released", "within", "beyond", "bias"]
 
 
 def shown(row: SummaryRow) -> list[str]:
-    """Return a row as people read it, in the columns of ``HEADER``."""
+    """Return a row formatted for people, in the columns of ``HEADER``."""
     return [
         row.method,
         f"{row.rho:g}",

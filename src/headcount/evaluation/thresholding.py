@@ -1,7 +1,7 @@
-"""Noise on every positive count and a threshold, for a small bound that is known.
+"""Noise on every positive count, and a threshold, for a small known contribution bound.
 
 Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilson et al. 2020. Simulations for comparison. No
-budget goes into finding the items: the noisy counts that exceed the threshold are the result.
+budget is spent on finding the items: the noisy counts that exceed the threshold are the result.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class ThresholdingMethod:
     """Noise and a threshold.
 
     Attributes:
-        max_items_per_user: how many items a user may have; of more, a uniform sample counts.
+        max_items_per_user: how many items of a user count, sampled uniformly if there are more.
         noise: ``gaussian`` or ``laplace``.
     """
 
@@ -32,7 +32,7 @@ class ThresholdingMethod:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
         return f"{self.noise}-threshold"
 
     def run(self, dataset: Dataset, target: Target, rng: np.random.Generator) -> Released:

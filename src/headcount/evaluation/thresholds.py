@@ -1,8 +1,8 @@
-"""Noise and thresholds of the methods that bound what a user contributes.
+"""Noise and thresholds of the methods that bound each user's contribution.
 
-A user who has t items that nobody else has puts t noisy values before the threshold that would be
-absent without them; none of them may come out, but with probability δ. As the noise is independent,
-each may with probability 1 − (1 − δ)^(1/t).
+If a user has t items that no other user has, t noisy values would be absent without this user. The
+probability that any of them exceeds the threshold must be at most δ. As the noise is independent,
+each may exceed it with probability 1 − (1 − δ)^(1/t).
 """
 
 import functools
@@ -18,12 +18,12 @@ def share_of_delta(delta: float, items: int) -> float:
 
 
 def gaussian_sigma(l2_sensitivity: float, rho: float) -> float:
-    """Return σ of Gaussian noise that is ρ-CDP: Δ₂/√(2ρ) (Bun & Steinke 2016)."""
+    """Return the σ for which Gaussian noise is ρ-CDP: Δ₂/√(2ρ) (Bun & Steinke 2016)."""
     return l2_sensitivity / math.sqrt(2 * rho)
 
 
 def gaussian_threshold(sigma: float, max_items_per_user: int, delta: float) -> float:
-    """Return 1 + σ·Φ⁻¹((1 − δ)^(1/m)), for counts to which a user adds 1 in up to m items."""
+    """Return 1 + σ·Φ⁻¹((1 − δ)^(1/m)), for users who add 1 to the counts of up to m items."""
     return 1 + sigma * _upper_quantile(share_of_delta(delta, max_items_per_user))
 
 
@@ -41,7 +41,7 @@ def laplace_threshold(scale: float, max_items_per_user: int, delta: float) -> fl
 def weighted_threshold(sigma: float, max_items_per_user: int, delta: float) -> float:
     """Return the maximum over t ≤ m of 1/√t + σ·Φ⁻¹((1 − δ)^(1/t)) (Gopi et al. 2020).
 
-    It is for weights of 1/√t in each of a user's t items.
+    This is for users who add 1/√t to each of their t items.
     """
     return max(
         1 / math.sqrt(t) + sigma * _upper_quantile(share_of_delta(delta, t))
@@ -52,6 +52,6 @@ def weighted_threshold(sigma: float, max_items_per_user: int, delta: float) -> f
 def _upper_quantile(probability: float) -> float:
     """Return the x that a standard normal variate exceeds with this probability.
 
-    Minus the lower quantile: Φ⁻¹(1 − p) would lose the digits of a small p.
+    Computed as minus the lower quantile, as 1 − p would lose the digits of a small p.
     """
     return -_NORMAL.inv_cdf(probability)

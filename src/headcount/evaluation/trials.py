@@ -1,4 +1,4 @@
-"""One seeded run of every method, and how close it came."""
+"""One seeded run of every method, and how close its counts are."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,15 +15,15 @@ from headcount.evaluation.thresholding import ThresholdingMethod
 
 #: Half the width of an interval, in standard errors.
 Z = NormalDist().inv_cdf(0.975)
-#: What a release can be made with, in the order of tables and figures.
+#: The methods of ``headcount release`` that are compared, in the order of tables and figures.
 MECHANISMS = ("pcr-paper", "pcr", "rationed", "auto")
-#: Thresholding is compared where nobody has more items than this.
+#: Thresholding is compared only where no user has more items than this.
 SMALL_BOUND = 8
 
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """How one run of a method came out: not private.
+    """The outcome of one run of a method: not private.
 
     Attributes:
         method: its name.
@@ -31,10 +31,10 @@ class TrialOutcome:
         seed: the number of the trial.
         released: how many items came out.
         within: how many of their counts are within the relative error of the truth.
-        covered: how many of them have the truth in their interval, where they have intervals.
+        covered: how many of their intervals contain the truth, if they have intervals.
         bias: the mean of (noisy − true)/true, 0 if nothing came out.
-        light: the same of the fifth of items whose users have the fewest items on average.
-        heavy: and of the fifth whose users have the most.
+        light: the same mean over the fifth of items whose users have the fewest items on average.
+        heavy: the same mean over the fifth whose users have the most.
     """
 
     method: str
@@ -48,15 +48,15 @@ class TrialOutcome:
     heavy: float = 0.0
 
     def to_dict(self) -> dict[str, str | float]:
-        """Return it as plain values."""
+        """Return the outcome as plain values."""
         return asdict(self)
 
 
 def standard_methods(max_items_per_user: int, selection: str = "weighted") -> list[Method]:
-    """Return the methods of the paper's figures, and thresholding where its bound is small.
+    """Return the methods of the paper's figures, and thresholding if the bound is small.
 
     Args:
-        max_items_per_user: what the user with the most items has.
+        max_items_per_user: the number of items of the user who has the most.
         selection: how Plume finds items.
     """
     methods: list[Method] = [ReleaseMethod(name) for name in MECHANISMS]
@@ -74,7 +74,7 @@ def standard_methods(max_items_per_user: int, selection: str = "weighted") -> li
 def run_trial(
     dataset: Dataset, methods: Sequence[Method], target: Target, seed: int
 ) -> Iterator[TrialOutcome]:
-    """Run each method once. What one of them gives does not depend on which others are run."""
+    """Run each method once. A method's outcome does not depend on which others are run."""
     drawn: dict[Method, Released] = {}
     for method in methods:
         base = method.base if isinstance(method, WithThreshold) else method

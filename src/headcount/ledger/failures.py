@@ -1,4 +1,4 @@
-"""What databases raise, in our own words: their messages quote rows and addresses."""
+"""Database errors in our own words, because their messages quote rows and addresses."""
 
 import sqlite3
 
@@ -6,7 +6,7 @@ from headcount.errors import LedgerError, LedgerUnavailableError
 
 
 class LedgerFullError(LedgerUnavailableError):
-    """There was no room for what was to be written."""
+    """There was no room to write."""
 
 
 _SQLITE_REASONS: dict[str, tuple[type[LedgerError], str]] = {
@@ -37,13 +37,13 @@ def _sqlite_name(error: BaseException | None) -> str:
 
 
 def lacks_a_table(error: BaseException | None) -> bool:
-    """Whether a statement failed because a table, or a column of one, is not there."""
+    """Whether a statement failed because a table or a column is missing."""
     undefined = ("42P01", "42703")  # a table, a column
     return _sqlite_name(error) == "SQLITE_ERROR" or getattr(error, "sqlstate", "") in undefined
 
 
 def failure(error: BaseException) -> LedgerError:
-    """Return our own error for what a database raised, with nothing of its message."""
+    """Return our own error for one that a database raised, without quoting its message."""
     kind: type[LedgerError] = LedgerUnavailableError
     reason = "the connection was lost or cannot be made"
     if isinstance(error, sqlite3.Error):

@@ -1,4 +1,4 @@
-"""One JSON object: what is promised, what was spent, and the items."""
+"""One JSON object: the guarantee, what was spent, and the items."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,12 +9,12 @@ from headcount.results.release import Release
 
 
 def to_json(release: Release) -> bytes:
-    """Return a release as JSON, one item to a line."""
+    """Return a release as JSON, with one item per line."""
     return document_to_json(document_of(release.table))
 
 
 def document_to_json(document: Mapping[str, Any]) -> bytes:
-    """Return what is published of a release as JSON, one item to a line."""
+    """Return the published part of a release as JSON, with one item per line."""
     head = to_json_text({key: document[key] for key in document if key != "items"}, indent=2)
     lines = [to_json_text(item) for item in document["items"]]
     items = "".join(

@@ -1,8 +1,8 @@
-"""An entry for OpenDP's registry of deployments, with all that a release can say itself.
+"""An entry for OpenDP's registry of deployments, filled in as far as a release allows.
 
-The form is that of github.com/opendp/deployments-registry-data in autumn 2026, with all that its
-third and fullest tier asks for. What only a person can say is left blank, with a comment on what is
-meant.
+The format is that of github.com/opendp/deployments-registry-data in autumn 2026, with every field
+of its third and fullest tier. Fields that only a person can fill in are left blank, with a comment
+on what belongs there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from headcount.outputs.account import Account
 from headcount.outputs.escapes import steers, to_json_text
 from headcount.privacy.accounting.rounding import shown_above
 
-#: Blank fields, by their place, and what somebody should write there.
+#: Blank fields, by their path, and what somebody should write there.
 BLANKS = {
     "url_slug": "a few words with hyphens, such as top-searches-example-2026",
     "deployment.basic.name": "what the data product is called",
@@ -21,16 +21,16 @@ BLANKS = {
     "deployment.basic.intended_use": "what it is for",
     "deployment.basic.data_product_region": "where the people are, or whose law applies",
     "deployment.basic.data_product_sector": "such as Technology, Healthcare, Education, Government",
-    "deployment.basic.publication_date": "the day of the release; correct it if that is not when "
-    "it was published",
+    "deployment.basic.publication_date": "the day of the release; correct it if it was "
+    "published on another day",
     "deployment.deployment_model.actors": "who holds the data, who runs headcount, who sees the "
     "result, and whom each of them trusts",
     "deployment.deployment_model.release_type": "One release or Many releases",
     "deployment.deployment_model.release_type_details": "whether the same people are in other "
-    "releases, and when the budget starts anew",
+    "releases, and when a new budget begins",
     "deployment.deployment_model.data_source_type": "Static or Dynamic",
     "deployment.implementation.preprocessing_and_hyperparameter_tuning": "what was done to the "
-    "rows before; whether anybody looked at the data to choose the budget or the columns",
+    "rows beforehand; whether anybody looked at the data to choose the budget or the columns",
     "deployment.implementation.justification": "why this budget, this unit and this method",
     "deployment.administrative.sources": "where the data product and its documentation are",
     "deployment.administrative.registry_authors": "who wrote this entry",
@@ -118,7 +118,7 @@ def _entry(account: Account) -> dict[str, Any]:
 
 def _about_parameters(account: Account) -> str:
     stated = account.guarantee
-    split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
+    split = {} if account.listed else stated.delta_split  # a list selects nothing
     said = (
         f"The release is δ-approximate ρ-zCDP with ρ = {shown_above(stated.rho)} and "
         f"δ = {stated.delta:g}, and (ε, δ)-DP with ε = {shown_above(stated.epsilon)} and the same "
@@ -139,11 +139,11 @@ def _about_composition(account: Account) -> str:
     )
     ledger = account.guarantee.provenance.ledger
     if ledger is None:
-        return f"{said} The release was charged to no ledger: what else was released about the "\
-            "same people has to be added."  # fmt: skip
+        return f"{said} The release was not charged to a ledger: the cost of anything else that "\
+            "was released about the same people must be added."  # fmt: skip
     return (
         f"{said} The release was charged to the total of the dataset {ledger.get('dataset')!r} in "
-        f"a ledger (reservation {ledger.get('reservation')}), which refuses what exceeds it."
+        f"a ledger (reservation {ledger.get('reservation')}), which refuses charges that exceed it."
     )
 
 
@@ -151,11 +151,11 @@ def _listed(head: str, points: Sequence[str]) -> str:
     return "\n".join([head, *(f"- {point}" for point in points)])
 
 
-# --- YAML, of text, numbers, lists and mappings only ----------------------------------------------
+# --- YAML, only of text, numbers, lists and mappings ----------------------------------------------
 
 
 def _lines(values: Mapping[str, Any], place: str, depth: int, first: str = "") -> list[str]:
-    """Return the lines of a mapping; ``first`` takes the place of the indent of its first line."""
+    """Return the lines of a mapping; ``first`` replaces the indentation of its first line."""
     lines = []
     for key, value in values.items():
         here, margin = f"{place}.{key}".lstrip("."), first or _INDENT * depth
@@ -179,7 +179,7 @@ def _lines(values: Mapping[str, Any], place: str, depth: int, first: str = "") -
 
 
 def _scalar(value: str | float) -> str:
-    """Return a value as JSON, which is YAML too; YAML has no numbers such as 1e-06."""
+    """Return a value as JSON, which is also YAML, except for numbers such as 1e-06."""
     if isinstance(value, float) and "e" in repr(value) and "." not in repr(value):
         return repr(value).replace("e", ".0e")
     return to_json_text(value)

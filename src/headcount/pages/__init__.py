@@ -1,4 +1,4 @@
-"""Pages: one file each that a browser opens with no network, made from what is public already."""
+"""Pages: single files that a browser opens offline, made only from what is already public."""
 
 from headcount.pages.document import Document
 from headcount.pages.ledger_page import ledger_page

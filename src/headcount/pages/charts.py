@@ -1,7 +1,7 @@
-"""The pictures of a release: places and labels, which the templates draw.
+"""The charts of a release: positions and labels, which the templates draw.
 
-They are drawn with the release, not by the page: they need no program there, they print, and a
-reader who cannot see them finds every number in words or in the table.
+They are drawn when the page is made, not by the page itself. So they need no script, they print,
+and a reader who cannot see them finds every number in words or in the table.
 """
 
 import math
@@ -15,9 +15,9 @@ from headcount.privacy.accounting.rounding import shown_above
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.privacy.mechanisms.further.aggregates import mean_of, sum_of
 
-#: As many as can be read at a glance; the table has all.
+#: As many as can be read at a glance; the table has all items.
 BARS = 20
-#: More points than fit across a screen cannot be seen.
+#: No screen can show many more points side by side.
 POINTS = 400
 PANELS = 12
 _MEAN = "Mean"
@@ -25,7 +25,7 @@ _MEAN = "Mean"
 
 @dataclass(frozen=True)
 class Bar:
-    """One item: its number and interval in words, and places in per cent."""
+    """One item: its number and interval as text, and positions in per cent."""
 
     label: str
     value: str
@@ -40,7 +40,8 @@ class Bar:
 class Bars:
     """The items with the largest numbers; for means, the items with the highest counts.
 
-    ``measure`` is the column; ``kind`` and ``column`` say what it is, such as the sum of a column.
+    ``measure`` is the column of the release. ``kind`` and ``column`` say what it holds, such as
+    the sum of a column of the data.
     """
 
     measure: str
@@ -62,7 +63,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One item over time; a gap is a period in which it was not released."""
+    """One item over time; a gap is a period without a released count."""
 
     label: str
     lines: list[str]
@@ -74,7 +75,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class OverTime:
-    """The most frequent items over time, each on a scale of its own."""
+    """The most frequent items over time, each on its own scale."""
 
     period: str
     first: str
@@ -84,7 +85,7 @@ class OverTime:
 
 @dataclass(frozen=True)
 class Share:
-    """How much of a part of the budget was used."""
+    """How much of ρ or δ was used."""
 
     name: str
     used: str
@@ -95,7 +96,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Part:
-    """How much of ρ one purpose took."""
+    """How much of ρ was spent on one purpose."""
 
     purpose: str
     used: str
@@ -105,8 +106,8 @@ class Part:
 def bars_of(document: Document, measure: Measure) -> Bars | None:
     """Return the bars of the items with the largest numbers.
 
-    The highest of many noisy means are those of small items that the noise pushed up most, so
-    means are shown for the items with the highest counts.
+    The highest of many noisy means belong to the small items that the noise pushed up most. So
+    means are shown for the items with the highest counts instead.
     """
     names = document.names()
     kind, column = _kind_and_column(measure.name)
@@ -138,7 +139,7 @@ def bars_of(document: Document, measure: Measure) -> Bars | None:
 
 
 def _kind_and_column(measure: str) -> tuple[str, str]:
-    """Return what a column says, in a word, and of which column of the data."""
+    """Return what a released column holds, in a word, and which column of the data it is about."""
     for kind, beginning in (("Sum", sum_of("")), (_MEAN, mean_of(""))):
         if measure.startswith(beginning):
             return kind, measure.removeprefix(beginning)
@@ -148,7 +149,7 @@ def _kind_and_column(measure: str) -> tuple[str, str]:
 def curve_of(measure: Measure) -> Curve | None:
     """Return the rank–count curve with its band, on logarithmic scales.
 
-    Where the bars show every count, there is none.
+    There is none if the bars already show every count.
     """
     order = sorted(range(len(measure.values)), key=lambda n: -measure.values[n])
     if len(order) <= BARS:
@@ -243,7 +244,7 @@ def shares_of(document: Document) -> list[Share]:
 
 
 def parts_of(document: Document) -> list[Part]:
-    """Return what ρ was spent on, in the order of the steps; nothing if that is not stated."""
+    """Return what ρ was spent on, in the order of the steps; empty if that is not stated."""
     guarantee = document.guarantee
     return [
         Part(purpose, shown_above(spent["rho"], 3), percent(min(1.0, spent["rho"] / guarantee.rho)))

@@ -1,6 +1,6 @@
-"""What a page of a release is made from: what was published, and no more.
+"""What the page of a release is made from: what was published, and nothing else.
 
-A published file may have been made by anybody, so everything that a page relies on is checked here.
+Anybody may have made a published file, so everything that a page relies on is checked here.
 """
 
 import math
@@ -25,9 +25,9 @@ from headcount.results.totals import TotalInWords, totals_in_words
 
 @dataclass(frozen=True)
 class Measure:
-    """One number that was released about each item, with its 95 % interval, row by row.
+    """A column of numbers released about the items, with 95 % intervals, row by row.
 
-    ``texts`` and ``intervals`` are the same for people to read.
+    ``texts`` and ``intervals`` are the same numbers, formatted for people.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Document:
-    """A published release, as its JSON file has it.
+    """A published release, as in its JSON file.
 
     Attributes:
         columns: the names of its columns.
         rows: its rows, highest counts first.
-        guarantee: what is promised.
-        json: the same as a JSON file that `headcount verify` recognises.
+        guarantee: the promise.
+        json: the text of a JSON file that `headcount verify` recognises.
     """
 
     columns: list[str]
@@ -56,12 +56,12 @@ class Document:
 
     @classmethod
     def of_release(cls, release: Release) -> "Document":
-        """Return the document of a release that was just made."""
+        """Return the document of a release in memory."""
         return cls._of(document_of(release.table), release.table.column_names)
 
     @classmethod
     def of_file(cls, path: Path) -> "Document":
-        """Return the document of a Parquet or JSON file that was published."""
+        """Return the document of a published Parquet or JSON file."""
         try:
             return cls._of(document_of_file(path))
         except (AttributeError, KeyError, OverflowError, SettingsError, TypeError, ValueError):
@@ -88,11 +88,11 @@ class Document:
         return len(self.rows)
 
     def notices(self) -> list[Notice]:
-        """Return what to know about the release."""
+        """Return what readers should know about the release."""
         return list(notices_about(self.guarantee, len(self)))
 
     def totals(self) -> list[TotalInWords]:
-        """Return what was released about all users together."""
+        """Return the numbers released about all users together."""
         return totals_in_words(self.guarantee.totals)
 
     @property
@@ -106,11 +106,11 @@ class Document:
         return [row[place] for row in self.rows]
 
     def names(self) -> list[str]:
-        """Return what each row is about, in one text."""
+        """Return the item of each row as a single text."""
         return [_joined(row[: len(self.item_columns)]) for row in self.rows]
 
     def measures(self) -> list[Measure]:
-        """Return what was released about each item, the count first."""
+        """Return the numbers released about the items, the count first."""
         found = []
         for name in self.columns[len(self.item_columns) :]:
             prefix = "" if name == COUNT else f"{name}_"
@@ -123,16 +123,16 @@ class Document:
         return found
 
     def errors(self) -> list[int | None]:
-        """Return for each column the place of the column with its standard error, if it has one."""
+        """Return, for each column, the position of its standard error's column, or None."""
         of = errors_of(self.columns[len(self.item_columns) :])
         return [self.columns.index(of[name]) if name in of else None for name in self.columns]
 
     def whole_columns(self) -> list[bool]:
-        """Return whether each column's values are all whole: JSON in a browser cannot tell."""
+        """Return whether each column holds only integers, which JSON in a browser cannot tell."""
         return [all(isinstance(value, int) for value in self.column(name)) for name in self.columns]
 
     def row_for_people(self, row: list[Plain]) -> list[str]:
-        """Return the released numbers of a row, with the digits that their errors leave them."""
+        """Return the released numbers of a row, with as many digits as their errors justify."""
         errors, items = self.errors(), len(self.item_columns)
         return [
             for_people(value, None if error is None else row[error])
@@ -148,12 +148,12 @@ class Document:
         return [_number(value) for value in self.column(name)]
 
     def period(self) -> str | None:
-        """Return the column that says which period a row is about, if there is one."""
+        """Return the name of the column that holds each row's period, if there is one."""
         return period_among(self.item_columns, self.column)
 
     @property
     def is_series(self) -> bool:
-        """Whether rows are about periods and nothing else: people read them in that order."""
+        """Whether rows are about periods alone: people read such rows in order of time."""
         return self.item_columns == [self.period()]
 
     def rows_for_people(self) -> list[list[Plain]]:
@@ -161,7 +161,7 @@ class Document:
         return sorted(self.rows, key=lambda row: str(row[0])) if self.is_series else self.rows
 
     def by_period(self, period: str) -> Iterator[tuple[str, str, list[Plain]]]:
-        """Yield the period of each row, what else it is about, and the row."""
+        """Yield each row's period, the rest of its item, and the row."""
         place, items = self.columns.index(period), len(self.item_columns)
         for row in self.rows:
             rest = [value for n, value in enumerate(row[:items]) if n != place]
@@ -173,21 +173,21 @@ def _joined(values: list[Plain]) -> str:
 
 
 def name_of(value: Plain) -> str:
-    """Return a value of an item column for people to read; the page's program does the same."""
+    """Return a value of an item column formatted for people, as the page's script does too."""
     if isinstance(value, bool):
         return str(value).lower()
     return "(none)" if value is None else unless_blank(str(value))
 
 
 def _number(value: Plain) -> float:
-    number = float(value)  # type: ignore[arg-type]  # what is not a number is an error
+    number = float(value)  # type: ignore[arg-type]  # raises if it is not a number
     if not math.isfinite(number):
         raise ValueError("counts are finite")
     return number
 
 
 def _check_guarantee(guarantee: Guarantee) -> None:
-    """Refuse an account whose numbers are not numbers; anybody may have written the file."""
+    """Refuse an account with values of the wrong type, as anybody may have written the file."""
     spent = guarantee.spent
     numbers = [guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"]]
     numbers += [part["rho"] for part in guarantee.spent_on.values()]

@@ -1,9 +1,8 @@
-"""Templates that escape by default, and a policy that forbids the page every request.
+"""Templates that escape by default, and a policy that forbids the page all requests.
 
-Anybody may have written the names of items, columns and files. In a template, each passes through
-`_inert` and then the escaping of HTML; data for the page's own program is JSON in which no tag can
-begin; and nothing but headcount's one program and one style sheet, by their hashes, is run or
-applied.
+Anybody may have written the names of items, columns and files. In a template, each name passes
+through `_inert` and then through HTML escaping. Data for the page's own script is JSON in which no
+tag can begin. The policy allows only headcount's own script and style sheet, by their hashes.
 """
 
 import base64
@@ -21,31 +20,31 @@ from headcount.privacy.accounting.rounding import shown_above
 
 _HERE = Path(__file__).parent / "templates"
 
-#: Longer names are cut where they are shown; downloads have them whole.
+#: Longer names are cut off on the page, but not in downloads.
 LONGEST = 120
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return a text that fits into a cell, or into the given number of characters."""
+    """Return a text cut off after this many characters, so that it fits into a cell."""
     if len(text) <= longest:
         return text
     return f"{text[: longest - 1]}… ({len(text):,} characters)"
 
 
 def tidy(text: str) -> str:
-    """Return a text with 1e-06 written as 1e-6, as people write it."""
+    """Return a text with numbers such as 1e-06 written as 1e-6, as people do."""
     return re.sub(r"(?<=\de)([+-])0+(?=\d)", r"\1", text)
 
 
 def _inert(value: object) -> object:
-    """Return what a template writes: text in which nothing steers how the rest is shown."""
+    """Return what a template writes: text without characters that steer how other text is shown."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _json_text(text: str) -> Markup:
-    r"""Return JSON for a script element, the same to any parser.
+    r"""Return JSON for a script element, with the same meaning to a JSON parser.
 
-    ``<`` occurs in strings only, where ``\u003c`` means the same; so no tag or comment begins.
+    ``<`` occurs only in strings, where ``\u003c`` means the same. So no tag or comment can begin.
     """
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 (nothing is left that HTML reads)
 
@@ -74,13 +73,13 @@ def rendered(template: str, *, script: str | None, data: str = "null", **values:
 
     Args:
         template: the name of its template.
-        script: the name of its program, if it has one.
-        data: JSON that the program reads.
-        values: what the template is about.
+        script: the name of its script, if it has one.
+        data: JSON that the script reads.
+        values: the variables of the template.
     """
     style = _text("style.css")
     program = None if script is None else _text(script)
-    # Nothing is loaded, sent, framed or run but the style and the program in the file itself.
+    # Nothing is loaded, sent, framed or run except the style and the script in the file itself.
     policy = [
         "default-src 'none'",
         f"style-src '{_hash(style)}'",

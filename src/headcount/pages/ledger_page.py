@@ -1,4 +1,4 @@
-"""The page of a ledger: what was spent of each budget, by whom and when, and what would fit."""
+"""The page of a ledger: what was spent from each budget, by whom and when, and what would fit."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from headcount.pages.scales import Point, line, linear, percent
 from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.accounting.filter import Cost
 
-#: The entries that the page lists, the last ones; `headcount ledger log` has all.
+#: How many entries the page lists, the latest ones; `headcount ledger log` shows all.
 ENTRIES = 200
 
 
 @dataclass(frozen=True)
 class Part:
-    """How much of ρ or δ is spent, reserved and left: in words, and in per cent of the total."""
+    """How much of ρ or δ is spent, reserved and left: as text, and in per cent of the total."""
 
     name: str
     total: str
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Whose:
-    """What one actor used of one dataset."""
+    """What one actor used of one dataset's budget."""
 
     dataset: str
     actor: str
@@ -46,7 +46,7 @@ class Whose:
 
 @dataclass(frozen=True)
 class History:
-    """What was used of ρ over time, under its total."""
+    """How much of ρ was used over time, next to its total."""
 
     used: str
     total: str
@@ -140,7 +140,7 @@ def _percent(amount: Fraction, limit: Fraction) -> float:
 
 
 def _fits(total: Total, left: Cost, last: Cost | None) -> list[str]:
-    """Say what one release could take of what is left, and how many like the last one fit."""
+    """Say what one more release could spend, and how many more like the last one would fit."""
     most = Budget(rho=float(total.limit.rho), delta=min(DEFAULT_DELTA, float(total.delta)))
     found = what_fits(most, left)
     if found is None:
@@ -193,7 +193,7 @@ def _whose(account: Account, books: Books, entries: list[Entry]) -> list[Whose]:
 
 
 def _histories(entries: Iterable[Entry]) -> dict[str, list[tuple[datetime, Cost, Cost]]]:
-    """Return what was used of each budget, and its total, after each entry about it."""
+    """Return, for each budget, what was used and its total after each entry about it."""
     books = Books()
     found: dict[str, list[tuple[datetime, Cost, Cost]]] = {}
     for entry in entries:
@@ -229,7 +229,7 @@ def _drawn(history: list[tuple[datetime, Cost, Cost]], now: datetime) -> History
 
 
 def _short(value: Fraction | float) -> str:
-    """Write an amount for people, who read no more than four digits."""
+    """Format an amount for people, with four digits at most."""
     return f"{float(value):.4g}"
 
 

@@ -1,4 +1,4 @@
-"""Where a release comes from: what is known of that and may be told."""
+"""Where a release comes from: what is known and may be disclosed."""
 
 import re
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ from headcount.results.release import Release
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from. Its file says nothing of this; a ledger does.
+    """Where a release comes from. Its file does not say; a ledger does.
 
     Attributes:
-        source: the name of the file or the table, without the folders or the server it is in.
+        source: the name of the file or table, without its folders or server.
         user: the column that identifies the users.
         time: when it was released.
-        entry: the number of the entry in the ledger that was charged.
-        dataset: whose budget that was.
+        entry: the number of the ledger entry that charged for it.
+        dataset: the dataset whose budget was charged.
     """
 
     source: str | None = None
@@ -34,13 +34,13 @@ class Origin:
 
     @classmethod
     def of_asked(cls, asked: Mapping[str, Any], time: datetime | None = None) -> "Origin":
-        """Return what is known of a release from what was asked."""
+        """Return what the question tells about the origin of a release."""
         user = asked.get("user")
         return cls(source_name(asked), None if user is None else str(user), time)
 
     @classmethod
     def of_release(cls, release: Release, ledger: Ledger) -> "Origin | None":
-        """Return what a ledger says of a release, if it was charged to it."""
+        """Return what a ledger knows about a release, if the release was charged to it."""
         wanted = fingerprint(release.table)
         settled = (entry for entry in ledger.log() if entry.kind is Kind.SETTLE)
         entry = next((entry for entry in settled if entry.facts["release"] == wanted), None)
@@ -48,7 +48,7 @@ class Origin:
 
     @classmethod
     def of_entry(cls, entry: Entry, ledger: Ledger) -> "Origin":
-        """Return what a ledger says of the release of an entry."""
+        """Return what a ledger knows about the release of an entry."""
         reservation = ledger.log()[entry.facts["reservation"] - 1]
         asked = cls.of_asked(reservation.facts.get("asked", {}))
         user = entry.facts.get("counted_by") or asked.user
@@ -57,7 +57,7 @@ class Origin:
 
 
 def source_name(asked: Mapping[str, Any]) -> str | None:
-    """Return what a source is called: no folder, server, password or SQL is part of it."""
+    """Return the name of a source, without any folder, server, password or SQL."""
     source, table = asked.get("source"), asked.get("table")
     parts = []
     if source == STDIN:

@@ -7,18 +7,18 @@ from fractions import Fraction
 from headcount.privacy.accounting.rounding import shown_above
 from headcount.results.guarantee import Guarantee
 
-#: From here on a factor is written as a power of ten: longer numbers are not read.
+#: Factors from here on are written as a power of ten: nobody reads longer numbers.
 _LONGEST_FACTOR = 1e6
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised, each part in one sentence.
+    """The promise, with a short text for each part.
 
     Attributes:
-        epsilon: ε as the odds that it allows.
-        delta: δ as the chance that it allows.
-        formal: both, as the field writes them.
+        epsilon: the change in odds that ε allows.
+        delta: the chance of failure that δ allows.
+        formal: both, in the terms of the field.
     """
 
     epsilon: str
@@ -27,9 +27,9 @@ class Promise:
 
 
 def promise_of(guarantee: Guarantee) -> Promise:
-    """Return the promise of a guarantee; numbers are rounded against it."""
+    """Return the promise of a guarantee; numbers are rounded so that they never promise more."""
     epsilon, delta = shown_above(guarantee.epsilon), shown_above(guarantee.delta)
-    pure = guarantee.settings.get("pure_zcdp") is True  # δ is only for reading ρ as an ε
+    pure = guarantee.settings.get("pure_zcdp") is True  # δ is spent only on converting ρ to ε
     at_worst = (
         "No item is ever named by chance: all of them were already public."
         if pure
@@ -49,7 +49,7 @@ def promise_of(guarantee: Guarantee) -> Promise:
 
 
 def _protected(guarantee: Guarantee) -> tuple[str, str]:
-    """Return who is protected, and what nobody can be sure of about them."""
+    """Return who is protected, and the statement about them that nobody can be sure of."""
     within = guarantee.protected_period
     if within is not None:
         there = f"a given person’s rows of one {within} are in the data, or are not,"
@@ -60,7 +60,7 @@ def _protected(guarantee: Guarantee) -> tuple[str, str]:
 
 
 def _several(guarantee: Guarantee) -> str:
-    """Return what is promised to somebody with rows in several of the protected periods."""
+    """Return the promise to somebody with rows in several protected periods, or an empty text."""
     within = guarantee.protected_period
     if within is None:
         return ""
@@ -79,7 +79,7 @@ def _factor(epsilon: float) -> str:
 
 
 def _percent(epsilon: float) -> str:
-    """Return e^ε / (1 + e^ε), rounded up; what rounds up to 100 % is not certainty."""
+    """Return e^ε / (1 + e^ε), rounded up, with more digits if it would round up to 100 %."""
     share = 1 / (1 + math.exp(-epsilon))
     for digits in (1, 2, 3):
         percent = math.ceil(share * 10 ** (2 + digits)) / 10**digits
@@ -89,5 +89,5 @@ def _percent(epsilon: float) -> str:
 
 
 def _chance(delta: float) -> str:
-    """Return δ as odds, rounded up; as it was typed, 1e-5 is one in 100,000."""
+    """Return δ as odds, rounded up. δ counts as it was typed: 1e-5 is 1 in 100,000."""
     return f"1 in {math.floor(1 / Fraction(repr(delta))):,}" if delta else "0"

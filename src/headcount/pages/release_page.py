@@ -1,4 +1,4 @@
-"""The page of a release: what a data owner opens, understands and forwards."""
+"""The page of a release, which a data owner can open, understand and forward."""
 
 from os import PathLike
 from pathlib import Path
@@ -16,9 +16,9 @@ from headcount.results.digits import DECIMALS_BELOW, EXPONENTS
 from headcount.results.guarantee import SPENT_ON
 from headcount.results.release import Release
 
-#: The rows in the page itself, and those of each page of the table.
+#: How many rows are in the page itself, and on each page of the table.
 ROWS = 25
-#: A browser cannot tell all whole numbers from here on apart, so they are given as text too.
+#: From here on, a browser cannot tell all integers apart, so they are also given as text.
 _EXACT = 2**53
 
 
@@ -28,7 +28,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
     Args:
         document: what was published.
         origin: where it comes from.
-        title: the page's heading, instead of one made from the columns.
+        title: the page's heading; by default it is made from the columns.
     """
     guarantee, items = document.guarantee, document.item_columns
     measures = document.measures()
@@ -72,7 +72,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
 
 
 def write_page(release: Release, path: str | PathLike[str], *, force: bool = False) -> None:
-    """Write the page of a release that is at hand, whole or not at all."""
+    """Write the page of a release in memory, completely or not at all."""
     with AtomicFile(Path(path), force=force) as file:
         file.commit(release_page(Document.of_release(release), Origin()))
 
@@ -85,13 +85,13 @@ def _heading(items: list[str], period: str | None) -> str:
 
 
 def _shown(document: Document, row: list[Plain]) -> list[str]:
-    """Return a row as the page's program shows it too."""
+    """Return a row as the page's script also shows it."""
     names = [name_of(value) for value in row[: len(document.item_columns)]]
     return names + document.row_for_people(row)
 
 
 def _exact_texts(document: Document) -> dict[str, list[str]]:
-    """Return the columns of items with numbers that a browser would write differently, as text."""
+    """Return as text the item columns with numbers that a browser would format differently."""
     found = {}
     for name in document.item_columns:
         values = document.column(name)

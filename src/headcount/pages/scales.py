@@ -1,13 +1,13 @@
-"""From numbers to places in a picture, and the numbers that are written along it."""
+"""Chart scales: from numbers to positions, and the tick labels along an axis."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-#: Pictures are drawn on a square of this side, which the page stretches to the room there is.
+#: Charts are drawn on a square with sides this long, which the page stretches to fit.
 SIDE = 1000
 
-#: As many numbers along a side as can be told apart on a phone.
+#: As many tick labels along an axis as can be read on a phone.
 _MOST_STEPS = 6
 
 Scale = Callable[[float], float]
@@ -16,28 +16,28 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Tick:
-    """A number along a picture: where it is, in per cent of the length, and what it says."""
+    """A tick label along an axis: its position, in per cent of the length, and its text."""
 
     at: float
     label: str
 
 
 def linear(low: float, high: float) -> Scale:
-    """Return the share of the way from ``low`` to ``high`` at which a number lies."""
+    """Return a scale: how far a number lies on the way from ``low`` to ``high``, as a share."""
     width = (high - low) or 1.0
     return lambda value: (value - low) / width
 
 
 def logarithmic(low: float, high: float) -> Scale:
-    """Return the same on a logarithmic scale; what is below ``low`` lies at its beginning."""
+    """Return a logarithmic scale; numbers below ``low`` lie at its beginning."""
     along = linear(math.log(low), math.log(high))
     return lambda value: along(math.log(max(value, low)))
 
 
 def steps_around(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten that enclose a range; only the powers, if many do."""
+    """Return steps of 1, 2 and 5 times powers of ten around a range; only powers if too many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    first -= 10.0**first > low  # a logarithm may be rounded past a whole number
+    first -= 10.0**first > low  # rounding may take a logarithm past an integer
     last += 10.0**last < high
     steps = [m * 10.0**power for power in range(first, last + 1) for m in (1, 2, 5)]
     begin = max(n for n, step in enumerate(steps) if step <= low)
@@ -50,7 +50,7 @@ def steps_around(low: float, high: float) -> list[float]:
 
 
 def line(points: Sequence[Point]) -> str:
-    """Return the path through points; a point is how far right and down it is, as shares."""
+    """Return the path through points, each given as shares to the right and down."""
     return "M" + "L".join(f"{_place(x)} {_place(y)}" for x, y in points) if points else ""
 
 
@@ -60,7 +60,7 @@ def band(above: Sequence[Point], below: Sequence[Point]) -> str:
 
 
 def percent(share: float) -> float:
-    """Return a share as per cent, with the digits that a screen can show."""
+    """Return a share in per cent, with as many digits as a screen can show."""
     return round(100 * share, 2)
 
 

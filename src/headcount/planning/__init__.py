@@ -1,10 +1,10 @@
 """What a budget will give: a forecast from a guess, or from a stand-in that is not secret.
 
-The mechanism itself is run, with seeded noise, on stand-in data. Nothing
-secret is read, nothing is charged, and nothing that comes out of it is a release.
+The mechanism itself is run on stand-in data, with seeded noise. Nothing secret is read, nothing is
+charged, and no result is a release.
 
-Read `forecast` (what is forecast, and how it is told), `api` (what may be asked), `simulation`
-(how it is answered).
+Read `forecast` (what is forecast, and how it is shown), `api` (what may be asked), `simulation`
+(how it is computed).
 """
 
 from headcount.planning.api import plan, typical_forecasts

@@ -1,4 +1,4 @@
-"""What is asked of a forecast, checked to make sense."""
+"""The call that makes a forecast, with checks of its arguments."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from headcount.question import DEFAULT_METHOD, Method, budget_of, column_names
 if TYPE_CHECKING:
     from headcount.evaluation.standin import Shape
 
-#: The shapes that are forecast without a guess: users, items per user, and items in all.
+#: The shapes used when nothing is guessed: users, items per user, and items in all.
 TYPICAL = ((1000, 20, 1000), (10_000, 20, 5000), (100_000, 10, 10_000))
 
 
@@ -45,17 +45,17 @@ def plan(
 ) -> Forecast:
     """Forecast what a release will give, from a guess or from data that is not secret.
 
-    The method is simulated on a stand-in, with seeded noise. Nothing is charged, and nothing that
-    comes out is a release: what ``like`` holds is not protected.
+    The method is simulated on a stand-in, with seeded noise. Nothing is charged, and the forecast
+    is not a release: it does not protect what ``like`` holds.
 
     Args:
-        budget: what the release may spend; or give one of the next two instead.
+        budget: what the release may spend; or give one of the next two.
         epsilon: as for `release`.
         rho: as for `release`.
         delta: as for `release`.
-        users: a guess of how many users there are, which goes with the next two.
-        items_per_user: and of how many different items they have, on average.
-        items: and of how many different items there are.
+        users: a guess of how many users there are; needs the next two as well.
+        items_per_user: a guess of how many different items a user has, on average.
+        items: a guess of how many different items there are.
         like: instead of a guess, data that is like yours and **not secret**: made up, or public.
             Any source that `release` accepts, except Spark.
         user: the column of ``like`` that identifies the user.
@@ -71,11 +71,11 @@ def plan(
         progress: called with a text about each step.
 
     Raises:
-        InputError: what was asked for cannot be done.
+        InputError: the arguments are invalid, or the stand-in cannot be read.
     """
     budget = budget_of(budget, rho=rho, epsilon=epsilon, delta=delta)
     options = Options(relative_error, candidates, max_items_per_user)
-    mechanism(method).of(options, budget)  # refuses what cannot be done, before anything is read
+    mechanism(method).of(options, budget)  # refuses impossible options before anything is read
     guessed = any(value is not None for value in (users, items_per_user, items))
     told = (like, user, item, table, sql, input_format, delimiter)
     given = any(value is not None for value in told)
@@ -84,7 +84,7 @@ def plan(
             "a forecast starts from a guess (--users, users=) or from a stand-in (--like, "
             "like=), not both"
         )
-    # Imported when used: no release needs it.
+    # Imported only here, as no release needs it.
     from headcount.evaluation.dataset import read_dataset
     from headcount.planning.simulation import Planner
 
@@ -118,7 +118,7 @@ def plan(
 def typical_forecasts(
     budget: Budget, method: Method, options: Options, progress: Progress
 ) -> list[Forecast]:
-    """Forecast what comes out of data of a few typical shapes."""
+    """Forecast what a release gives on data of a few typical shapes."""
     from headcount.planning.simulation import Planner
 
     planner = Planner(budget, method, options, progress)
@@ -130,13 +130,13 @@ def typical_forecasts(
 
 
 def _plain(number: int | None) -> int | None:
-    """Return whole numbers of other libraries as Python's own."""
+    """Return a whole number of another library as Python's own."""
     whole = isinstance(number, Integral) and not isinstance(number, bool)
     return int(number) if number is not None and whole else number
 
 
 def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> "Shape":
-    """Return a guess, with a bound unless its mean contradicts it."""
+    """Return a guess, with the bound unless the mean exceeds it."""
     from headcount.evaluation.standin import Shape
 
     guess = Shape(users, items_per_user, items)
@@ -144,7 +144,7 @@ def _shape(users: int, items_per_user: float, items: int, bound: int | None) -> 
 
 
 def _missing(what: str, **parts: object) -> SettingsError:
-    """Return the error for parts that are None, by their names as options and as arguments."""
+    """Return the error for missing parts, naming each as an option and as an argument."""
     named = {name: f"--{name.replace('_', '-')} ({name}=)" for name in parts}
     missing = ", ".join(named[name] for name, value in parts.items() if value is None)
     *others, last = named.values()

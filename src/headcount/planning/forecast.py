@@ -1,4 +1,4 @@
-"""A forecast: figures with their ranges, and the words that say what they are."""
+"""A forecast: figures with their ranges, and sentences that explain them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Basis = Literal["guess", "stand-in"]
 
 
 class Estimate(NamedTuple):
-    """A figure that is forecast: what is typical, and the range over all simulations."""
+    """A forecast figure: its typical value, and its range over all simulations."""
 
     typical: float
     low: float
@@ -21,7 +21,7 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of(cls, typical: Iterable[float], others: Iterable[float] = ()) -> "Estimate":
-        """Return the mean of typical runs, and the range of these and others."""
+        """Return the mean of the typical runs, and the range over these and the others."""
         runs = list(typical)
         seen = [*runs, *others]
         return cls(fmean(runs), min(seen), max(seen))
@@ -36,21 +36,21 @@ class Forecast:
         budget: the budget.
         method: the method.
         chosen: what it chose in the simulations, most frequent first; empty if it never chooses.
-        relative_error: r, the error that is aimed at.
+        relative_error: r, the target relative error.
         users: how many users the stand-in has.
         items_per_user: how many items they have on average.
         items: how many items there are.
-        counts: how many users the item of a rank has, for some ranks.
+        counts: for some ranks, how many users the item of that rank has.
         runs: how many simulations there were.
-        simulated_users: how many users were simulated; if fewer than ``users`` by some factor, a ρ
-            that is higher by its square keeps the noise as large in proportion.
+        simulated_users: how many users were simulated. If ``users`` is larger by some factor, ρ is
+            raised by its square, so that the noise is as large in proportion.
         released: how many items come out.
         smallest: the smallest count that comes out; None if nothing does.
         within: the share of counts within ``relative_error`` of the truth; None if nothing does.
         std_error: the median standard error, as a share of the count; None if nothing does.
-        at_least: whether more may come out than was seen, because too few users were simulated for
-            counts that small.
-        max_items_per_user: the most items of a user that count, if such a bound was given.
+        at_least: whether more items may come out than in the simulations, because too few users
+            were simulated for counts that small.
+        max_items_per_user: how many items of a user count at most, if bounded.
     """
 
     basis: Basis
@@ -81,24 +81,24 @@ class Forecast:
 
     @property
     def shape(self) -> str:
-        """The data that it is a forecast for, in a few words."""
+        """The shape of the data that the forecast is for, in a few words."""
         return (
             f"{_some(self.users, 'user')}, {_some(self.items_per_user, 'item')} each on average, "
             f"{_some(self.items, 'item')} in all"
         )
 
     def origin(self) -> str:
-        """Return what it was made from, and what it is not."""
+        """Return what the forecast was made from, and that it is not a release."""
         told = f"A forecast from a {self.basis}: {self.shape}."
         if self.basis == "guess":
             return f"{told} No data was read, nothing was charged and nothing was released."
         return (
-            f"{told} It was read without any privacy, so it must not be secret. Nothing was "
-            "charged, and nothing was released."
+            f"{told} The stand-in was read without any privacy, so it must not be secret. Nothing "
+            "was charged, and nothing was released."
         )
 
     def summary(self) -> list[str]:
-        """Return a few sentences about how to read the figures."""
+        """Return a few sentences on how to read the figures."""
         said = []
         if not self.released.high and not self.at_least:
             said.append(
@@ -110,9 +110,9 @@ class Forecast:
             said.append(
                 f"Only {_some(bound, 'item')} of each user {'counts' if bound == 1 else 'count'}, "
                 f"and users have {_few(self.items_per_user)} on average. So counts come out too "
-                f"low, in sum by {100 * (1 - bound / self.items_per_user):.0f} % or more, which no "
-                "standard error shows. Choose a bound that few users exceed, or the method auto, "
-                "which needs none."
+                f"low, by {100 * (1 - bound / self.items_per_user):.0f} % or more in total, which "
+                "no standard error shows. Choose a bound that few users exceed, or the method "
+                "auto, which needs none."
             )
         if self.chosen:
             said.append(f"{self.method} chose {' or '.join(self.chosen)}.")
@@ -121,18 +121,18 @@ class Forecast:
         said.append(f"Users per item in the {data}: {'; '.join(ranks)}.")
         if self.basis == "guess":
             said.append(
-                "If yours are very different, expect something else. The range covers "
+                "If your data is very different, so will the result be. The range covers "
                 f"{self.runs} simulations, in which popularity falls faster or slower and users "
                 "are more or less alike. On real data, such forecasts were right within a factor "
-                "of two in two of three cases, and within a factor of four in most others; data "
-                "like yours that is not secret gives a better one (--like, like=)."
+                "of two in two cases out of three, and within a factor of four in most others. "
+                "Data like yours that is not secret gives a better forecast (--like, like=)."
             )
         else:
             said.append(f"The range covers {self.runs} simulations, which differ in noise.")
         if self.simulated_users < self.users:
             said.append(
-                f"To save time, {self.simulated_users:,} users stood for all of them, with noise "
-                "that is as large in proportion."
+                f"To save time, {self.simulated_users:,} users stood for all of them, with "
+                "the noise scaled down in proportion."
             )
         if self.at_least:
             said.append("They are too few for counts as small as these, so more may come out.")
@@ -144,7 +144,7 @@ class Forecast:
         return "\n".join([*caution, self.origin(), "", self.table, *self.summary()])
 
     def _figures(self) -> dict[str, list[str]]:
-        """Return each figure's name, with the figure and its range, or nothing if it has none."""
+        """Return each figure and its range by name; the list is empty if there is no figure."""
         least, most = ("at least ", "at most ") if self.at_least else ("", "")
         return {
             "items that come out": _shown(self.released, _few, least),
@@ -155,7 +155,7 @@ class Forecast:
 
 
 def compared(forecasts: Sequence[Forecast]) -> str:
-    """Return forecasts for data of several shapes, as aligned columns."""
+    """Return forecasts for several shapes of data, as aligned columns."""
     from headcount.outputs.table import aligned
 
     target = f"within {100 * forecasts[0].relative_error:g} %"
@@ -187,7 +187,7 @@ def _count(number: float) -> str:
 
 
 def _few(number: float) -> str:
-    """Write a mean of counts, so that what is rare does not become nothing."""
+    """Format a mean of counts so that small values are not rounded to 0."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 

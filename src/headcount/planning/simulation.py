@@ -1,4 +1,4 @@
-"""How a release comes out on a stand-in: the mechanism itself, with seeded noise."""
+"""Simulated releases of a stand-in, by the mechanism itself with seeded noise."""
 
 import copy
 from collections import Counter
@@ -22,26 +22,26 @@ from headcount.planning.forecast import Basis, Estimate, Forecast
 from headcount.privacy.accounting.budget import LARGEST_RHO, Budget
 from headcount.privacy.mechanisms import Mechanism, Options, Progress, mechanism
 
-#: What a guess leaves open: how much the sizes of users differ. In 13 real sets, σ of their
-#: logarithms was 0.4 to 1.8, and 1 in the middle.
+#: How much the number of items differs between users, which a guess does not say. In 13 real sets,
+#: σ of its logarithm was 0.4 to 1.8, with 1 in the middle.
 SPREAD = 1.0
-#: For the range: more comes out where popularity falls more slowly and users are alike, less where
-#: not. As changes to the exponent and to the spread.
+#: Changes to the exponent and to the spread, for the range: more comes out if popularity falls more
+#: slowly and users are more alike, and less in the opposite case.
 OTHERS = ((-0.2, -0.5), (0.2, 0.5))
-#: How often common habits, or a stand-in, are simulated.
+#: How many times the common habits, or a stand-in, are simulated.
 RUNS = 3
-#: The most pairs of users and items in one simulation (half a second's work) and in a stand-in.
+#: The most user-item pairs in one simulation (half a second of work), and of a stand-in.
 MOST_PAIRS, MOST_PAIRS_READ = 500_000, 4_000_000
 #: The fewest users in one simulation, whatever they have.
 LEAST_USERS = 300
-#: Where simulated users stand for several each and the smallest count is fewer of them than this,
-#: less came out than with all users: a fifth less at 10, half at 2. Above it, as much came out,
-#: within 4 % by pcr and 12 % by auto, measured on gowalla and on made-up data.
+#: If each simulated user stands for several and the smallest count is below this many simulated
+#: users, less comes out than with all users: a fifth less at 10, half at 2. Above it, as much comes
+#: out, within 4 % for pcr and 12 % for auto. Measured on gowalla and on made-up data.
 LEAST_COUNT = 12
-#: With a higher ρ, items of only a few simulated users come out (measured on 5,000 users with ten
-#: items each), so others are missing for lack of users.
+#: At a higher ρ, even items of only a few simulated users come out (measured on 5,000 users with
+#: ten items each), so others are missing because too few users are simulated.
 FINEST_RHO = 1000.0
-#: Some ranks whose counts are shown, so that a guess can be judged.
+#: The ranks whose counts are shown, so that the guess can be judged.
 RANKS = (1, 10, 100, 1000, 10_000)
 
 
@@ -52,11 +52,11 @@ class Run:
     Attributes:
         users: how many users were simulated.
         released: how many items came out.
-        smallest: the smallest count, of all the users that the simulated ones stand for.
+        smallest: the smallest count, scaled up to all users that the simulated ones stand for.
         within: the share of counts within the target.
         std_error: the median relative standard error.
-        chosen: the mechanism that was chosen, if there was a choice.
-        limited: whether there were too few users for counts as small as these.
+        chosen: the mechanism chosen, if there was a choice.
+        limited: whether too few users were simulated for counts as small as these.
     """
 
     users: int
@@ -70,7 +70,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Planner:
-    """What is to be forecast, for whatever data."""
+    """What is to be forecast, on any data."""
 
     budget: Budget
     method: str
@@ -78,18 +78,18 @@ class Planner:
     progress: Progress
 
     def mechanism(self, scale: float = 1.0) -> Mechanism:
-        """Return the mechanism for simulated users, each of whom stands for several.
+        """Return the mechanism for simulated users, each of whom stands for ``scale`` users.
 
-        Their counts are smaller by that factor, and so is all noise, at a ρ that is larger by its
-        square. δ, and what it is spent on, stays as it is.
+        Their counts are smaller by that factor. So is all noise, because ρ is larger by its square.
+        δ and the way it is split stay as they are.
         """
-        budget = copy.copy(self.budget)  # from ρ, it would spend another part of δ on selection
+        budget = copy.copy(self.budget)  # one made from ρ could split δ differently
         rho = min(budget.rho * scale**2, LARGEST_RHO)
         object.__setattr__(budget, "rho", rho)
         return mechanism(self.method).of(self.options, budget)
 
     def from_guess(self, shape: Shape, others: Sequence[tuple[float, float]] = OTHERS) -> Forecast:
-        """Simulate made-up data of a shape, with common habits and with others."""
+        """Simulate made-up data of a shape, with the common habits and with others."""
         exponent = common_exponent(shape, SPREAD)
         changes = [*[(0.0, 0.0)] * RUNS, *others]
         tried = [Habits(exponent + steeper, SPREAD + wider) for steeper, wider in changes]
@@ -112,7 +112,7 @@ class Planner:
         )
 
     def from_stand_in(self, dataset: Dataset) -> Forecast:
-        """Simulate data that was read, or only some of its users if there are too many."""
+        """Simulate on a stand-in, or on a sample of its users if there are too many."""
         users, pairs = dataset.number_of_users, dataset.users.size
         if not pairs:
             raise SourceError("the stand-in has no row with a user and an item")
@@ -194,7 +194,7 @@ class Planner:
 
 
 def _counts(dataset: Dataset, users: int) -> dict[int, int]:
-    """Return how many of a number of users have the items of some ranks."""
+    """Return the counts at some ranks, scaled to this number of users."""
     scale = users / dataset.number_of_users
     ranks = [rank for rank in RANKS if rank <= dataset.number_of_items]
     return {rank: round(scale * int(dataset.counts[rank - 1])) for rank in ranks}

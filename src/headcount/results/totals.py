@@ -1,4 +1,4 @@
-"""What was released about all users together, in words."""
+"""The totals of a release, over all users, in words."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _WORDS = {"total": "Users with an item", "other": "Users with an item that is no
 
 @dataclass(frozen=True)
 class TotalInWords:
-    """One number about all users, for people to read."""
+    """One number about all users, formatted for people."""
 
     words: str
     count: str
@@ -26,7 +26,7 @@ def totals_in_words(totals: Mapping[str, Mapping[str, float]]) -> list[TotalInWo
     """Return the totals of a release, in words.
 
     Raises:
-        KeyError, TypeError, ValueError: these are not totals; anybody may write a file.
+        KeyError, TypeError, ValueError: these are not totals, as anybody may write a file.
     """
     if not isinstance(totals, dict) or not set(totals) <= set(_WORDS):
         raise ValueError("a release has totals that are not known")
