@@ -95,7 +95,7 @@ def test_the_centre_is_one_with_which_a_base_fits(asked_for, rho):
 
 def test_a_base_of_more_than_a_ration_is_refused():
     """Users without an item that counts would count for more than they pay."""
-    with pytest.raises(ValueError, match="more of a user"):
+    with pytest.raises(ValueError, match="each user more than a ration"):
         Prices.of(np.full(4, 1.0), Fraction(1, 2), Centring(STEPS // 2, 1e6))
 
 

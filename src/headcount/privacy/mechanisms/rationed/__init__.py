@@ -1,4 +1,4 @@
-"""Rationed release: every user has the whole budget as a ration."""
+"""Rationed release: the whole budget is a ration for each user."""
 
 from headcount.privacy.mechanisms.rationed.mechanism import Rationed
 

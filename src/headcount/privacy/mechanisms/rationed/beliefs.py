@@ -1,6 +1,6 @@
-"""What discovery and the coarse counts say of each item: its count, and how heavy its users are.
+"""What discovery and the coarse counts say about each item: its count, and how heavy its users are.
 
-Nothing here sees anything but released values, so none of it is about privacy.
+This code only sees noisy values that were paid for, so privacy does not rest on it.
 """
 
 import dataclasses
@@ -17,18 +17,18 @@ from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import Integers
 
-#: σ as powers of `TUNING.sigma_step`: a quarter of what they take as floats.
+#: σ as exponents of `TUNING.sigma_step`, which take a quarter of the memory of floats.
 Steps = NDArray[np.int16]
 
 
 @dataclasses.dataclass
 class Found:
-    """The items found, round by round: their noisy weights and what these say of counts."""
+    """The items found, round by round: their noisy weights, and the counts these suggest."""
 
     weights: list[Floats] = field(default_factory=list)
     sigmas: list[float] = field(default_factory=list)
     counts_per_weight: list[float] = field(default_factory=list)
-    #: Whether that is known in every round.
+    #: Whether `counts_per_weight` is known in every round.
     known: bool = True
 
     def add(self, weights: Floats, sigma: float, sizes: Sizes) -> None:
@@ -50,16 +50,16 @@ class Found:
         return [np.arange(a, b) for a, b in pairwise(edges.tolist())]
 
     def rough_counts(self) -> Floats:
-        """Return counts guessed from the weights alone, of the right order of magnitude."""
+        """Return guesses of the counts, from the weights alone: the right order of magnitude."""
         rounds = zip(self.weights, self.counts_per_weight, strict=True)
         counts: Floats = np.concatenate([weights * each for weights, each in rounds])
         return np.maximum(counts, 1.0)
 
     def expected(self, places: Integers, counts: Floats, variances: Floats) -> "Expected":
-        """Return what the weights of some items lead one to expect, given counts of those.
+        """Return the counts that the weights of some items predict, given measured counts of them.
 
-        Among items of one round and similar weight, counts are in proportion to weights but for
-        the noise of the weight and a spread, which is estimated: users of some items are heavier.
+        Among items of one round and similar weight, counts are proportional to weights, up to the
+        noise of the weight and an estimated spread: users of some items are heavier.
         """
         means, own, spread = np.ones(places.size), np.ones(places.size), np.ones(places.size)
         weights = np.concatenate(self.weights)
@@ -73,7 +73,7 @@ class Found:
             means[here] = mine * ratios
             noise = (sigma / mine) ** 2
             error = variances[here] / means[here] ** 2 + noise
-            # A ratio that follows from few items follows each of them.
+            # A ratio estimated from few items is pulled towards each of them.
             few = 1 + TUNING.part / here.size
             spread[here] = _spread(counts[here] / means[here] - 1, error) * few
             own[here] = noise * few + unsure
@@ -82,12 +82,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Expected:
-    """What weights say of counts: means, and relative variances.
+    """The counts that weights predict: means, and relative variances.
 
     Attributes:
-        means: the counts expected.
-        own: the variance from the noise of the weights.
-        spread: the variance from how heavy the users of an item are.
+        means: the predicted counts.
+        own: the variance due to the noise of the weights.
+        spread: the variance due to how heavy the users of an item are.
     """
 
     means: Floats
@@ -95,17 +95,17 @@ class Expected:
     spread: Floats
 
     def some(self, places: Integers | slice) -> "Expected":
-        """Return what is said of some of the items."""
+        """Return the predictions for some of the items."""
         return Expected(self.means[places], self.own[places], self.spread[places])
 
     def heaviness(self, off: Floats, error: Floats, lean: Floats | float) -> Floats:
-        """Return how heavy an item's users are, in standard deviations, by its measured count.
+        """Return how heavy an item's users are, in standard deviations, given its measured count.
 
-        The count is E·(1 + x) with E expected and x = ν + θ: ν is the noise of the weight, and θ
-        says how heavy the users are, τ² being its variance. Heavy users lose more: beside what is
-        put back for all, a share λ·θ/τ of the count is lost. The measured count is E·(1 + d) with
-        d = ν + (1 − λ/τ)·θ + e, all of them normal, so that the mean of θ given d is known. Where
-        that is large it is the logarithm of 1 + θ that loss follows.
+        The count is E·(1 + x), where E is the prediction and x = ν + θ: ν is the noise of the
+        weight, and θ, with variance τ², says how heavy the users are. Heavy users lose more: a
+        share λ·θ/τ of the count is lost besides the loss that is added back to all counts. The
+        measured count is E·(1 + d) with d = ν + (1 − λ/τ)·θ + e. All terms are normal, so the mean
+        of θ given d is known. For large θ, the loss follows the logarithm of 1 + θ.
 
         Args:
             off: d.
@@ -117,34 +117,34 @@ class Expected:
         return np.log1p(np.maximum(heavy, TUNING.least_part - 1)) / np.maximum(tau, 1e-9)
 
     def pull(self, error: Floats) -> Floats:
-        """Return how far a count is drawn towards what is expected; `error` is its variance.
+        """Return how far a count is shrunk towards its prediction; `error` is its variance.
 
-        Items of heavy users would be drawn towards those of light ones, so the spread counts for
-        more than it is.
+        Shrinkage pulls items of heavy users towards those of light ones, so the spread is taken to
+        be larger than it is.
         """
         return error / (error + self.own + TUNING.caution * self.spread)
 
     def surprising(self, off: Floats, error: Floats) -> NDArray[np.bool_]:
         """Return which counts are off by more than noise and the usual spread explain.
 
-        Such an item has users of another kind than the rest, and what is expected of the rest says
-        nothing about it. One in 400 is called so by chance.
+        The users of such an item are of another kind, so the other items predict nothing about it.
+        About one item in 400 is flagged by chance.
 
         Args:
-            off: how far a count is from what is expected, relative to that.
+            off: how far a count is from its prediction, relative to the prediction.
             error: the variance of the count.
         """
         odd: NDArray[np.bool_] = np.abs(off) > 3 * np.sqrt(error + self.own + self.spread)
         return odd
 
     def bias(self, error: Floats, lean: Floats | float) -> Floats:
-        """Return what is not put back for each standard deviation of heaviness."""
+        """Return the loss that is not added back, per standard deviation of heaviness."""
         tau = np.sqrt(self.spread)
         known = (tau - lean) * tau / (self.own + (tau - lean) ** 2 + error)
         return lean * (1 - known)
 
     def variance(self, error: Floats, lean: Floats | float) -> Floats:
-        """Return the relative variance of what comes out if both is done."""
+        """Return the relative variance of a count after its loss is added back and it is shrunk."""
         tau = np.sqrt(self.spread)
         total = self.own + (tau - lean) ** 2 + error
         both = self.own + tau * (tau - lean)
@@ -153,10 +153,10 @@ class Expected:
 
 
 def coarse_noise(found: Found, rough: Floats, least: float) -> Floats:
-    """σ of the coarse measurement of each item, none below the least.
+    """σ of the coarse measurement of each item, never below the least.
 
-    Counts that are guessed too low would make users exceed the ration. Where nothing is known
-    of how many items users have, even one with every item stays within it.
+    Users may exceed the ration where counts are guessed too low. So if nothing is known about how
+    many items users have, σ is so large that even a user with every item stays within it.
     """
     least = least if found.known else least * math.sqrt(found.number) * (1 + 1e-9)
     closer = (rough.min() / rough) ** TUNING.popularity
@@ -165,13 +165,13 @@ def coarse_noise(found: Found, rough: Floats, least: float) -> Floats:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What is known of each found item before the final measurement.
+    """What is known about each found item before the final measurement.
 
     Attributes:
-        estimates: of the counts.
-        expected: what the weights alone say of them.
-        heaviness: how heavy the users of an item are, in standard deviations of that, shrunk for
-            its noise.
+        estimates: estimates of the counts.
+        expected: what the weights alone predict.
+        heaviness: how heavy the users of each item are, in standard deviations of heaviness, shrunk
+            according to its noise.
         order: the items by falling estimate.
     """
 
@@ -182,7 +182,7 @@ class Beliefs:
 
     @classmethod
     def from_coarse(cls, found: Found, coarse: Floats, noise: Floats) -> "Beliefs":
-        """Combine coarse counts with what the weights lead one to expect."""
+        """Combine coarse counts with what the weights predict."""
         expected = found.expected(np.arange(found.number), coarse, noise**2)
         prior = expected.own + expected.spread
         off = coarse / expected.means - 1
@@ -194,7 +194,7 @@ class Beliefs:
         return cls(estimates, expected, heavy, np.argsort(-estimates, kind="stable"))
 
     def first(self, number: int) -> tuple[Floats, Expected]:
-        """Return estimates and what is expected of so many items, by falling estimate."""
+        """Return estimates and predictions for the first ``number`` items, by falling estimate."""
         estimates, expected = self._ordered
         return estimates[:number], expected.some(slice(number))
 
@@ -203,9 +203,9 @@ class Beliefs:
         return self.estimates[self.order], self.expected.some(self.order)
 
     def steps(self, r: float, number: int, scale: float = 1.0) -> Steps:
-        """σ for the final measurement of so many items, to end at the error that is aimed at.
+        """σ, in steps, with which the final measurement meets the intended error.
 
-        They are the first of the order, and σ is given in steps.
+        It is that of the first ``number`` items by falling estimate.
         """
         estimates, expected = self.first(number)
         closer = (estimates[-1] / estimates) ** TUNING.popularity
@@ -216,8 +216,8 @@ class Beliefs:
 
 
 def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Floats, Floats]:
-    """Return counts per weight among items of similar weight, and relative variances of that."""
-    # Parts that grow with the rank: the most popular items are the most unlike the others.
+    """Return counts per weight among items of similar weight, and their relative variances."""
+    # Parts grow with rank: the most popular items differ most from the others.
     parts = int(math.log2(max(weights.size / TUNING.part, 1)))
     edges = np.array([0, *(weights.size >> (parts - part) for part in range(parts + 1))])
     middles = (edges[:-1] + edges[1:]) / 2
@@ -234,13 +234,13 @@ def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Fl
 
 
 def _spread(off: Floats, errors: Floats) -> float:
-    """Return the variance that is left of relative differences beside that of their errors.
+    """Return the variance of relative differences that their errors do not explain.
 
-    A difference of variance v says how large the rest is to within v·√2, so precise counts say the
-    most. What cannot be told from nothing is not taken for nothing.
+    A difference with variance v estimates it to within v·√2, so precise counts tell the most. A
+    spread that cannot be told from zero is not taken to be zero.
     """
     spread = max(float(np.mean(off**2 - errors)), 0.0)
-    # How much each says depends on the spread itself; this settles at once.
+    # The weights depend on the spread itself; this converges at once.
     for _ in range(3):
         precisions = (errors + spread) ** -2 / 2
         seen = float(precisions @ (off**2 - errors) / precisions.sum())
@@ -249,12 +249,12 @@ def _spread(off: Floats, errors: Floats) -> float:
 
 
 def stepped(sigmas: Floats) -> Floats:
-    """Return σ rounded down to the steps."""
+    """Return σ rounded down to a whole step."""
     return TUNING.sigma_step ** _steps(sigmas)
 
 
 def of_steps(steps: Steps) -> Floats:
-    """Return the σ of each number of steps."""
+    """Return σ for each number of steps."""
     first = int(steps.min())
     each: Floats = TUNING.sigma_step ** np.arange(first, int(steps.max()) + 1, dtype=np.float64)
     return each[steps - first]

@@ -1,4 +1,4 @@
-"""Counts estimated from the final measurement and all that came before it, with their errors."""
+"""Counts estimated from the final measurement and all earlier ones, with their errors."""
 
 import numpy as np
 
@@ -18,11 +18,11 @@ def variances(
     """Return the relative variances that are stated.
 
     Args:
-        expected: what weights say.
+        expected: what the weights predict.
         noise: the relative variances of the final measurement.
-        lost: what share of each count is lost.
-        lean: how much more for each standard deviation of heaviness.
-        unsure: how far off that may be.
+        lost: the share of each count that is lost.
+        lean: how much more is lost per standard deviation of heaviness.
+        unsure: the error of the loss.
     """
     return expected.variance(_error(noise, lost), lean) + np.square(unsure)
 
@@ -42,7 +42,7 @@ def estimated(
     estimates = counts + expected.pull(error) * (expected.means - counts)
     stated = variances(expected, noise, lost, losses.lean, losses.errors[kept])
     errors = expected.means * np.sqrt(stated)
-    # A surprising count stands for itself.
+    # A surprising count is not shrunk.
     odd = expected.surprising(off, error)
     itself = np.maximum(counts, 1.0)
     alone = np.sqrt(_error((sigmas / itself) ** 2, lost) + losses.errors[kept] ** 2) * itself
@@ -57,5 +57,5 @@ def bias(expected: Expected, noise: Floats, lost: float, lean: float) -> float:
 
 
 def _error(noise: Floats, lost: Floats | float) -> Floats:
-    """Return the variance of a count with its loss put back, which is not the same for all."""
+    """Return the variance of a count with its loss added back: losses differ between items."""
     return noise / (1 - lost) ** 2 + (TUNING.unexplained * lost) ** 2

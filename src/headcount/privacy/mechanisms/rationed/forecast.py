@@ -1,4 +1,4 @@
-"""How many items a budget will find, and how many it can count: forecasts from noisy answers."""
+"""Forecasts, from noisy answers, of how many items a budget will find and can count."""
 
 import math
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from headcount.privacy.mechanisms.rationed.prices import centres, needed
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 
-#: Ranks are gone through in steps of this, up to as many items as were ever found.
+#: Ranks grow by this factor, up to the most items that were ever found.
 _STEP, _LAST = 1.05, 10**6
 
 
 def ranks_up_to(last: int) -> Floats:
-    """Return ranks from 1 on, in growing steps."""
+    """Return ranks from 1, in growing steps."""
     steps = math.ceil(math.log(last) / math.log(_STEP))
     return np.array(sorted({float(round(_STEP**step)) for step in range(steps + 1)}))
 
@@ -28,19 +28,19 @@ def countable(
     r: float,
     hidden: Sequence[Floats | None] = (None,),
 ) -> list[float]:
-    """Return how many of the most frequent items users can be counted for within their ration.
+    """Return how many of the most frequent items can be counted within users' rations.
 
-    A user has an item with a chance in proportion to its count and to how many items they have in
-    all, or for certain. Little may be lost, on average over the items. Rarer ones than the noise of
-    a whole ration allows are not counted at all.
+    The chance that a user has an item is proportional to its count and to the user's number of
+    items, and at most 1. The mean loss over the items must be small. Items that are too rare for
+    the noise that a whole ration buys are not counted at all.
 
     Args:
-        ranks: of the items.
-        counts: at these ranks.
+        ranks: ranks of items.
+        counts: the counts at these ranks.
         sizes: how many items users have.
-        ration: ρ that a user has for them.
+        ration: a user's ration for the counts, as ρ.
         r: the target.
-        hidden: cases that are asked about: how many users noise may hide in each bin beyond those
+        hidden: the cases to forecast: how many users noise may hide in each bin beyond those
             of the sizes that stand out.
 
     Returns:
@@ -68,9 +68,9 @@ def countable(
 
 
 def lost(loads: Floats, sizes: Sizes) -> Floats:
-    """Return what share of all pairs is lost if users are asked for so many rations in all.
+    """Return the share of all pairs that is lost, for loads given in rations over all users.
 
-    A user is asked in proportion to how many items they have. Where no users are seen, all is lost.
+    Each user's load is proportional to their number of items. If no users are seen, all is lost.
     """
     pairs = sizes.users * sizes.items
     if not pairs.any():
@@ -81,14 +81,15 @@ def lost(loads: Floats, sizes: Sizes) -> Floats:
 
 
 def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: float) -> Fraction:
-    """Return what share of ρ the second round of discovery is worth: 0 if nobody has items left.
+    """Return the share of ρ for the second round of discovery.
 
-    More of it finds more items and leaves less to count them with.
+    It is 0 if the noisy sizes show nobody with items left. A larger share finds more items and
+    leaves less for counting them.
 
     Args:
         weights: the noisy weights that the first round found, falling.
         sizes: how many items users had before the first round.
-        left: and after it.
+        left: how many they had left after it.
         rho: ρ of the release.
         r: the target.
     """
@@ -103,12 +104,12 @@ def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: floa
     here = np.interp(ranks, np.arange(1, weights.size + 1), weights)
     falling = np.where(ranks <= weights.size, here, beyond)
     counts = falling * sizes.count_per_weight()
-    # Users give more to each of fewer items.
+    # With fewer items left, users give more to each.
     grown = max(sizes.count_per_weight() / left.count_per_weight(), 1.0)
     other = 1 - TUNING.first_round - TUNING.fixed
 
     def promised(share: Fraction) -> float:
-        # The lowest weight found is about the threshold, which is in proportion to the noise.
+        # The lowest weight found is about the threshold, which is proportional to the noise.
         least = float(weights[-1] * math.sqrt(TUNING.first_round / share)) / grown
         found = max(float(ranks[falling >= least].max(initial=0.0)), float(weights.size))
         (counted,) = countable(ranks, counts, sizes, float(other - share) * rho, r)

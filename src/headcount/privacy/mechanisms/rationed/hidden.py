@@ -1,6 +1,6 @@
-"""Heavy users whom noise hides: too few to stand out of a histogram, and each loses much.
+"""Heavy users hidden by noise: too few to stand out in a histogram, but each loses much.
 
-Free of cost: all of it follows from noisy answers and from public limits.
+No privacy cost: everything here follows from noisy answers and public limits.
 """
 
 import math
@@ -14,13 +14,13 @@ import numpy as np
 from headcount.privacy.mechanisms.rationed.losses import AMOUNTS, Losers
 from headcount.privacy.mechanisms.rationed.sizes import GROUP, Floats, Sizes
 
-#: How many users such a group may have, in σ of a histogram: with more they are no small group.
+#: The possible sizes of such a group, in σ of a histogram: with more users it is not small.
 _STEP = 0.25
 _NUMBERS: Floats = np.arange(_STEP, GROUP, _STEP)[:, None]
-#: Over how many bins they are spread. With 8 as well, the tail of all users on yelp_5core was taken
-#: for a group that goes up to the last bin in 1 of 14 runs at ρ = 0.5: 45 items came out, not 740.
+#: How many bins a group may be spread over. With 8 as well, the tail of all users on yelp_5core was
+#: taken for a group reaching the last bin in 1 of 14 runs at ρ = 0.5: 45 items came out, not 740.
 _WIDTHS = (1, 2, 4)
-#: How many cases a number of users makes, if not all of them.
+#: How many cases the possible numbers of users are combined into.
 _CASES = 8
 _BINS = max(len(Losers.BOUNDS), len(Sizes.BOUNDS))
 _SHAPES = [(below, width) for below in range(_BINS) for width in _WIDTHS]
@@ -39,7 +39,7 @@ class Histogram(Protocol):
 
     @property
     def top(self) -> int:
-        """The last bin that stands out of the noise."""
+        """The last bin that stands out from the noise."""
 
     @property
     def last(self) -> int:
@@ -48,14 +48,14 @@ class Histogram(Protocol):
 
 @dataclass(frozen=True)
 class HiddenUsers:
-    """A group of users beyond the bins that stand out of some histograms, or none.
+    """A possible group of users beyond the bins that stand out in some histograms.
 
-    The users are the same in every histogram, and about as far from the last bin that anybody can
-    be in, which is public. Before anything is seen, a group is as likely as none, any number of
-    users up to `GROUP` σ is as likely as any other, and so is any bin for its heaviest. With 16
-    times the chance, 80 % instead of 55 % of the intervals held with ten users who have everything
-    among 5,000; but data without such users gave 10 to 15 % fewer items, and from run to run their
-    number varied by 15 to 30 % instead of 5 to 15 %.
+    The users are the same in every histogram, and about equally far from the last bin that anybody
+    can be in, which is public. A priori, a group is as likely as none; all numbers of users up to
+    `GROUP` σ are equally likely, and so are all bins for its heaviest users. With a prior 16 times
+    as high, 80 % instead of 55 % of the intervals held with ten users who have everything among
+    5,000; but data without such users gave 10 to 15 % fewer items, and their number varied from run
+    to run by 15 to 30 % instead of 5 to 15 %.
 
     Attributes:
         asked: the histograms.
@@ -74,7 +74,7 @@ class HiddenUsers:
         start = -math.log(_NUMBERS.size * len(_WIDTHS) * max(self._bins, 1))
         logs = sum((_evidence(each) for each in self.asked), start)
         unseen = np.array([below < self._bins for below, _ in _SHAPES])
-        logs = np.where(unseen, logs, -np.inf)  # the others are seen wherever they lose
+        logs = np.where(unseen, logs, -np.inf)  # other groups are seen wherever they lose
         none = max(0.0, float(logs.max()))
         chances: Floats = np.exp(logs - none)
         normed: Floats = chances / (chances.sum() + math.exp(-none))
@@ -86,9 +86,9 @@ class HiddenUsers:
         return max(0.0, 1 - float(self._chances.sum()))
 
     def cases(self) -> list[tuple[float, Floats]]:
-        """Return what may be: its chance, and how many users of the group are in each bin.
+        """Return the possible cases, each with its chance and the group's users in each bin.
 
-        The bins are those of the first histogram; nobody is in any of them in the first case.
+        The bins are those of the first histogram. In the first case there is no group.
         """
         users = (_NUMBERS * self.asked[0].sigma * self._chances) @ _spread(self.asked[0])
         chances = self._chances.sum(axis=1)
@@ -98,7 +98,7 @@ class HiddenUsers:
         return [none, *((chance, all_ / chance) for chance, all_ in some if chance > 0)]
 
     def moments(self, lost: Floats) -> tuple[float, float]:
-        """Return the mean of what a group loses, by number and shape, and how far off it may be."""
+        """Return the mean and standard deviation of a loss given for each group size and shape."""
         mean = float((self._chances * lost).sum())
         square = float((self._chances * lost**2).sum())
         return mean, math.sqrt(max(square - mean**2, 0.0))
@@ -108,16 +108,16 @@ class HiddenUsers:
 class HiddenLosers(HiddenUsers):
     """The group in histograms of what users lose at points of a path.
 
-    They are expected to be as far from what a user with every item loses at every other point too.
+    At every other point they are expected to be equally far from what a user with every item loses.
     """
 
     asked: Sequence[Losers]
 
     def losses(self, most_lost: Floats) -> tuple[Floats, Floats]:
-        """Return what share of items the group loses where a user with every item loses so much.
+        """Return the share that the group loses, given what a user with every item loses.
 
         Returns:
-            The means over what may be, and how far off they may be.
+            Means and standard deviations.
         """
         if not self._bins:
             return 0.0 * most_lost, 0.0 * most_lost
@@ -127,7 +127,7 @@ class HiddenLosers(HiddenUsers):
         return mean * most_lost, off * most_lost
 
     def clipped(self, place: int, most: float) -> tuple[float, float]:
-        """Return what share it loses where one histogram was asked for, with its losses clipped."""
+        """Return the share it loses, clipped, where one histogram was asked for, and the error."""
         if not self.asked:
             return 0.0, 0.0
         losers = self.asked[place]
@@ -136,7 +136,7 @@ class HiddenLosers(HiddenUsers):
 
 
 def _spread(histogram: Histogram) -> Floats:
-    """Return what part of a group of each shape is in each bin beyond those that stand out."""
+    """Return, for each shape, the part of a group in each bin beyond those that stand out."""
     parts = np.zeros((len(_SHAPES), histogram.noisy.size))
     for row, (below, width) in enumerate(_SHAPES):
         end = histogram.last - below + 1
@@ -147,7 +147,7 @@ def _spread(histogram: Histogram) -> Floats:
 
 
 def _evidence(histogram: Histogram) -> Floats:
-    """Return, as a logarithm, how much likelier an answer is with a group than with none."""
+    """Return the log-likelihood ratio of an answer with each group to one without any."""
     parts = _spread(histogram)
     answer = parts @ histogram.noisy / histogram.sigma
     found: Floats = _NUMBERS * answer - _NUMBERS**2 * (parts**2).sum(axis=1) / 2

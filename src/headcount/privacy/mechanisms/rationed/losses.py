@@ -1,6 +1,6 @@
-"""What users lose who exceed their ration: how it grows, and what share of each item it is.
+"""The loss of users who exceed their ration: how it grows, and which share of each item it is.
 
-Free of cost: all of it follows from noisy answers.
+No privacy cost: everything here follows from noisy answers.
 """
 
 import math
@@ -14,13 +14,13 @@ from headcount.privacy.mechanisms.rationed.sizes import Floats, last_that_stands
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.views.protocol import GRID, Integers
 
-#: The unit of an item's weight in what a user loses: the rarest item kept weighs this much.
+#: The weight of the rarest item kept, when a user's losses are added up.
 FINE = 2**8
-#: How many features of items there are.
+#: The number of features of an item.
 FEATURES = 3
-#: No loss is known closer than this: with an immense budget, rounding is larger than noise.
+#: No loss is known more precisely than this: with a huge budget, rounding exceeds the noise.
 _ROUNDING = 1e-6
-#: The bin of users who lose the rarest item.
+#: The bin of users who lose all of the rarest item.
 ONE = int(math.log2(GRID * FINE))
 
 
@@ -31,11 +31,11 @@ class Losers:
     A user in bin k loses at least 2^k and less than 2^(k+1), in units of 1/(GRID·FINE).
 
     Attributes:
-        noisy: how many are in each bin.
+        noisy: how many users are in each bin.
         sigma: σ of the noise.
-        mass: what all users together would lose who lose everything, in the unit of weights.
-        most: what a user loses who has every item, which is public: beyond it there is only noise.
-        at_least: what earlier histograms say of how far users are seen.
+        mass: what all users together would lose if they lost everything, in the unit of weights.
+        most: what a user with every item loses, which is public: beyond it there is only noise.
+        at_least: the last bin in which users are seen according to earlier histograms.
     """
 
     BOUNDS = tuple(2**k for k in range(36))
@@ -53,25 +53,25 @@ class Losers:
 
     @cached_property
     def top(self) -> int:
-        """The last bin that counts: beyond it nobody stands out of the noise.
+        """The last bin that counts: beyond it nobody stands out from the noise.
 
-        One rarest item is always within.
+        The loss of one rarest item always counts.
         """
         seen = last_that_stands_out(self.noisy, self.sigma)
         return min(max(self.at_least, seen), self.last)
 
     @property
     def unit(self) -> float:
-        """What all users together would lose who lose everything."""
+        """What all users together would lose if they lost everything."""
         return GRID * self.mass
 
     @property
     def seen(self) -> Floats:
-        """How many users each bin has up to the last that counts."""
+        """The noisy number of users in each bin, and 0 beyond the last that counts."""
         return np.where(np.arange(self.noisy.size) <= self.top, self.noisy, 0.0)
 
     def clip(self, numbers: int) -> float:
-        """Return what a user may lose of each of so many numbers: little noise, little clipped."""
+        """Return the bound for clipping each of ``numbers`` losses that balances noise and bias."""
         users = np.maximum(self.seen, 0.0)
 
         def squared(most: float) -> float:
@@ -81,43 +81,43 @@ class Losers:
         return min((float(bound) for bound in self.BOUNDS[ONE:]), key=squared)
 
     def clipped(self, most: float) -> float:
-        """Return by what factor more is lost than what is seen with such a clip."""
+        """Return the factor by which the seen users' loss exceeds that loss clipped to ``most``."""
         users = np.maximum(self.seen, 0.0)
         kept = float(users @ np.minimum(AMOUNTS, most))
         return float(users @ AMOUNTS) / kept if kept else 1.0
 
     def loss(self) -> tuple[float, float]:
-        """Return what share is lost on average over the items, and the error of that."""
+        """Return the mean share that is lost, over the items, and its error."""
         seen = float(self.seen @ AMOUNTS) / self.unit
         noise = self.sigma * float(np.linalg.norm(AMOUNTS[: self.top + 1])) / self.unit
         return seen, math.hypot(noise, TUNING.misfit * seen)
 
 
-#: A of a `Curve`.
+#: The values of A in a `Curve`.
 _AMOUNTS_LOST = np.geomspace(0.1, 1, 6)
-#: What users of a bin lose on average, if they are spread evenly in the logarithm.
+#: The mean loss of a bin's users, if its logarithm is uniform within the bin.
 AMOUNTS = np.array(Losers.BOUNDS, dtype=np.float64) / math.log(2)
 
 
 class Curve:
-    """How the loss grows with the load, which is what users are asked for in all.
+    """How the loss grows with the load, which is the sum of what all users are asked for.
 
-    Of users who all need X times their ration each loses 1 − X^−½. They differ, and some items
-    have none that lose, so that it is A·(1 − (1 + (X/X₀)^p)^(−1/2p)).
+    If all users need X rations, each loses 1 − X^−½. But users differ, and some items have no users
+    who lose, so the loss at load X is modelled as A·(1 − (1 + (X/X₀)^p)^(−1/2p)).
     """
 
     def __init__(self, loads: Floats, guessed: Floats | None = None) -> None:
-        """Start with what is guessed to be lost at each load, if anything is."""
+        """Start from a guess of the loss at each load, if there is one."""
         # Twice as fine a grid in each direction changes how many items are released by 1 % or less.
         starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
         powers = np.geomspace(0.4, 16, 16)
         start, power = (grid.ravel() for grid in np.meshgrid(starts, powers))
         log = -((np.log(power / TUNING.power) / TUNING.power_spread) ** 2) / 2
         grown = np.minimum(loads[:, None] / start, 1e9) ** power
-        #: For each load, and each start and power, if the amount is 1.
+        #: For each load (row), and each X₀ and p (column), with A = 1.
         self._losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power))
         if guessed is not None:
-            # Where about as much is lost as is put up with, or nowhere.
+            # The first load at which the guess reaches the acceptable loss, or the grid's end.
             least = TUNING.forecast_loss
             where = loads[guessed >= least].min(initial=starts[-1])
             reached = start * (2 * power * least) ** (1 / power)
@@ -125,14 +125,14 @@ class Curve:
         self._log = np.repeat(log[:, None], _AMOUNTS_LOST.size, axis=1)
 
     def learned(self, place: int, loss: float, error: float) -> "Curve":
-        """Return what is known with an answer about the loss at a load, which has such an error."""
+        """Return the curve updated with an answer about the loss at one load, and its error."""
         curve, error = copy(self), max(error, _ROUNDING)
         each = self._losses[place][:, None] * _AMOUNTS_LOST
         curve._log = self._log - (each - loss) ** 2 / (2 * error**2)
         return curve
 
     def expected(self) -> tuple[Floats, Floats]:
-        """Return the expected loss at each load, and how far off it may be."""
+        """Return the expected loss at each load, and its standard deviation."""
         weights = np.exp(self._log - self._log.max())
         weights /= weights.sum()
         means = self._losses @ (weights @ _AMOUNTS_LOST)
@@ -141,10 +141,10 @@ class Curve:
 
 
 def features(estimates: Floats, heaviness: Floats, kept: Integers) -> Floats:
-    """Return what an item's loss is taken to follow, a row each; the first is 1 everywhere.
+    """Return the features that an item's loss is modelled with, one per row.
 
-    The others are how popular an item is, which is 0 on average over those kept, and how heavy its
-    users are.
+    The first is 1 everywhere. The others are how popular an item is, centred over the kept items,
+    and how heavy its users are.
     """
     popular = _standard(np.log(estimates), kept)
     return np.array([np.ones(estimates.size), popular, _clipped(heaviness)])
@@ -156,7 +156,7 @@ class Fit:
 
     Attributes:
         coefficients: one for each feature.
-        covariance: of their errors.
+        covariance: the covariance of their errors.
     """
 
     coefficients: Floats
@@ -168,8 +168,8 @@ class Fit:
     ) -> "Fit":
         """Fit the coefficients to answers.
 
-        Σⱼ hⱼ·ℓⱼ·fⱼ is what was asked for each feature f, so they solve linear equations; as no
-        share exceeds 1, no coefficient is far from 0.
+        The question was Σⱼ hⱼ·ℓⱼ·fⱼ for each feature f, so the coefficients solve linear equations;
+        as no share exceeds 1, no coefficient is far from 0.
         """
         asked = GRID * (weighted * estimates) @ rows.T
         sigma = max(sigma, _ROUNDING * float(np.abs(asked).max()))
@@ -180,14 +180,14 @@ class Fit:
 
 @dataclass(frozen=True)
 class Slopes:
-    """How much more is lost of items with a feature, in parts of what is lost on average."""
+    """How much more is lost of items with a feature, relative to the mean loss."""
 
     means: Floats
     covariance: Floats
 
 
 def pooled(fits: list[tuple[int, Fit]], losses: Floats) -> Slopes:
-    """Combine what was fitted at places where so much is lost, and what is known before."""
+    """Combine the prior with the fits at points of the path, given the mean loss at each point."""
     before = np.array([TUNING.trend, TUNING.lean_spread]) ** -2
     precision, right = np.diag(before), before * np.array([0.0, TUNING.lean])
     for place, fit in fits:
@@ -201,12 +201,12 @@ def pooled(fits: list[tuple[int, Fit]], losses: Floats) -> Slopes:
 
 @dataclass(frozen=True)
 class ItemLosses:
-    """What share of each found item is lost.
+    """The share of each found item that is lost.
 
     Attributes:
-        means: the shares, of items whose users are as heavy as expected.
-        lean: what is lost more for each standard deviation of heaviness.
-        errors: how far off the shares may be, in common.
+        means: the shares, for items whose users are as heavy as expected.
+        lean: how much more is lost per standard deviation of heaviness.
+        errors: the standard errors of the shares, which items have in common.
     """
 
     means: Floats
@@ -215,7 +215,7 @@ class ItemLosses:
 
     @classmethod
     def of(cls, rows: Floats, slopes: Slopes, loss: float, error: float) -> "ItemLosses":
-        """Return them where so much is lost on average."""
+        """Return them for a mean loss and its error."""
         means = loss * (1 + slopes.means[:-1] @ rows[1:-1])
         apart = np.einsum("kj,kl,lj->j", rows[1:], slopes.covariance, rows[1:])
         return cls(means, float(slopes.means[-1] * loss), np.sqrt(error**2 + loss**2 * apart))

@@ -18,7 +18,7 @@ from headcount.privacy.mechanisms.rationed.rationed_release import RationedCount
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import DataView, Pairs
 
-#: The private steps, for the account of a release.
+#: The private steps, as a release lists them.
 SIZES = "discrete Gaussian noise on how many users have how many items"
 STEPS = (
     SIZES,
@@ -28,7 +28,7 @@ STEPS = (
     "number of users where that costs less",
 )
 AFTERWARDS = (
-    "what users over their ration did not count for is estimated and put back",
+    "the loss from users over their ration estimated and added back",
     "each count estimated from all noisy values of the release",
 )
 
@@ -52,7 +52,7 @@ class Rationed(Mechanism):
 
     @property
     def r(self) -> float:
-        """The relative error that is aimed at."""
+        """The target relative error."""
         return self.target
 
     def to_dict(self) -> dict[str, object]:
@@ -70,7 +70,7 @@ class Rationed(Mechanism):
         return self.result(pairs, rationed_release(pairs, self.r, self.budget, entropy, progress))
 
     def result(self, pairs: Pairs, released: RationedCounts, **more: object) -> MechanismResult:
-        """Return a transcript with names."""
+        """Return the result of a run, with the names of its items."""
         return MechanismResult.of_counts(
             items=pairs.found_named(released.positions),
             estimates=released.estimates,

@@ -1,7 +1,7 @@
 """How far to go: one path from few items to all of them, and from there to less noise.
 
-Along the path the load rises, and with it what heavy users lose. All of it is public: it follows
-from noisy counts and from the target.
+Along the path the load rises, and with it the loss of heavy users. The path is public: it follows
+from noisy counts and the target.
 """
 
 import math
@@ -25,12 +25,12 @@ class Point:
 
     Attributes:
         kept: the items that are counted, by falling estimate.
-        steps: σ of their counts, in steps; there are a hundred points, and many items.
-        least: with which an item takes a user's whole ration: σ is never below it.
-        load: what users' items cost in all, in units of what a user may have and lose nothing.
-        full: what a user needs who has all that are counted, in rations.
+        steps: σ of their counts, in steps: compact, as a hundred points have many items each.
+        least: σ at which one item takes a user's whole ration; no σ is below it.
+        load: what all users' items cost together, in units of what a user can afford without loss.
+        full: what a user with all counted items needs, in rations.
         centring: how the counts are centred.
-        spare: whether there is less noise than the target asks for, because budget is left over.
+        spare: whether there is less noise than the target requires, because budget is left over.
     """
 
     kept: Integers
@@ -43,20 +43,20 @@ class Point:
 
     @property
     def sigmas(self) -> Floats:
-        """σ of the count of each item that is counted."""
+        """σ of the count of each kept item."""
         return np.maximum(of_steps(self.steps), self.least)
 
     def most_lost(self, weight: float) -> float:
-        """Return what a user loses who has all items, whose weights add up to this."""
+        """Return what a user with all items loses, given the sum of the items' weights."""
         return float(GRID * weight * (1 - max(self.full, 1.0) ** -0.5))
 
 
 def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
-    """Return the points, the load rising.
+    """Return the points in order of rising load.
 
-    More and more items, with the noise that the target allows or a little less or more; and with
-    as much noise as it takes for nobody to lose anything, in smaller steps: beyond these points
-    something may be lost. With all items, less and less noise, until no σ can fall.
+    Some points have more and more items, with about the noise that the target allows; others, in
+    smaller steps, have just enough noise that nobody loses anything: beyond them something may be
+    lost. The last ones have all items and less and less noise, until no σ can fall further.
     """
     found = beliefs.order.size
     number_scales = [
@@ -76,7 +76,7 @@ def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
 
 
 def _numbers(found: int, step: float) -> list[int]:
-    """Return numbers of items in such steps, down to a small part of those found."""
+    """Return numbers of items, falling by such steps to a small part of those found."""
     least = TUNING.cut_step ** (1 - TUNING.cuts)
     cuts = range(math.floor(-math.log(least) / math.log(step) + 1e-9) + 1)
     return sorted({math.ceil(found / step**cut) for cut in cuts})
@@ -85,9 +85,10 @@ def _numbers(found: int, step: float) -> list[int]:
 def _lossless(
     beliefs: Beliefs, r: float, least: float, numbers: list[int]
 ) -> Iterator[tuple[int, float]]:
-    """Return by what factor σ must be larger for nobody to lose anything, if it is not far from 1.
+    """Yield factors for σ with which nobody loses anything, where they are not far from 1.
 
-    σ is rounded down, which the step allows for. With up to 1.6 times the noise nothing changed.
+    The factor `sigma_step` allows for σ being rounded down. Allowing up to 1.6 times the noise
+    changed nothing.
     """
     for number in numbers:
         _, full = Centring.of(np.maximum(of_steps(beliefs.steps(r, number)), least), least)
@@ -119,23 +120,24 @@ def best(
 ) -> int:
     """Return the place of the point that promises the most items within the target.
 
-    Only points count where items of heavy users come out hardly lower than others. Of several that
-    promise as many, the one with the smallest errors. Less noise than the target asks for must hurt
-    nobody (`harmless`): a small group whose items nobody else has loses far more than the average.
+    A point is eligible only if items of heavy users come out hardly lower there than others. Among
+    points that promise equally many items, the one with the smallest errors is returned. Less noise
+    than the target requires must be `harmless`: a small group whose items nobody else has loses far
+    more than the average.
 
     Args:
-        points: of the path.
-        beliefs: about the items.
-        losses: what is lost at each of them on average.
-        errors: of that.
-        lean: how much more is lost for each standard deviation of heaviness, in parts of the loss.
+        points: the points of the path.
+        beliefs: what is known about the items.
+        losses: the mean loss at each point.
+        errors: the errors of these losses.
+        lean: how much more is lost per standard deviation of heaviness, relative to the loss.
         r: the target.
-        furthest: the last place that may have less noise than the target asks for, if users may
-            lose something there.
-        more: by what factor there will be more noise, as other questions were asked than planned.
+        furthest: the last place at which there may be less noise than the target requires even
+            though users may lose something.
+        more: the ratio of noise to planned noise, as other questions may have been asked.
     """
     biases, promised, squares = {}, {}, {}
-    # Those alone are looked at that may be chosen: with many items each takes a while.
+    # Only eligible points are evaluated: with many items each takes a while.
     for place, (point, loss, error) in enumerate(
         zip(points, losses.tolist(), errors.tolist(), strict=True)
     ):
@@ -157,41 +159,41 @@ def best(
 def stated(
     point: Point, beliefs: Beliefs, loss: float, lean: float, error: float, more: float
 ) -> Floats:
-    """Return the relative variances that the counts of a point will be stated with.
+    """Return the relative variances that will be stated for the counts of a point.
 
     Args:
-        point: of the path.
-        beliefs: about the items.
-        loss: what is lost there on average.
-        lean: how much more for each standard deviation of heaviness.
-        error: how far off the loss may be.
-        more: by what factor there will be more noise.
+        point: a point of the path.
+        beliefs: what is known about the items.
+        loss: the mean loss there.
+        lean: how much more is lost per standard deviation of heaviness.
+        error: the error of the loss.
+        more: the ratio of noise to planned noise.
     """
     noise, expected = _noise(point, beliefs, more)
     return variances(expected, noise, loss, lean, error)
 
 
 def _noise(point: Point, beliefs: Beliefs, more: float) -> tuple[Floats, Expected]:
-    """Return the relative variances of the noise at a point, and what is expected there."""
+    """Return the relative variances of the noise at a point, and the predictions there."""
     estimates, expected = beliefs.first(point.kept.size)
     return (more * point.centring.noise(point.sigmas) / estimates) ** 2, expected
 
 
 def harmless(number: int, loss: float, r: float) -> bool:
-    """Whether one of so many items would be within the target that alone lost all that is lost."""
+    """Whether one of so many items would be within the target even if it bore the whole loss."""
     return number * loss <= r
 
 
 def released(errors: Floats, r: float) -> Integers:
-    """Return the places of items to release, by their relative standard errors.
+    """Return the places of the items to release, by their relative standard errors.
 
-    As many as possible, the surest first, so that the share within the target is as aimed at.
+    As many as possible, the most precise first, such that the intended share is within the target.
     """
     return np.argsort(errors, kind="stable")[: number_released(errors, r)]
 
 
 def number_released(errors: Floats, r: float) -> int:
-    """Return how many items `released` would return. Numbers sort faster than their places."""
+    """Return how many items `released` would return: a sort is faster than an argsort."""
     within = np.cumsum(within_target(np.sort(errors), r))
     enough = np.flatnonzero(within >= TUNING.within * np.arange(1, errors.size + 1))
     return int(enough[-1]) + 1 if enough.size else 0
@@ -202,6 +204,6 @@ _WITHIN = np.array([math.erf(z / math.sqrt(2)) for z in _STEPS])
 
 
 def within_target(errors: Floats, r: float) -> Floats:
-    """Return the chance of each error to be within the target, if it is normal."""
+    """Return, for each standard error, the chance that a normal error is within the target."""
     chances: Floats = np.interp(r / np.maximum(errors, 1e-12), _STEPS, _WITHIN)
     return chances

@@ -23,7 +23,7 @@ MOST_ITEMS = 2**12 - 1
 #: Weights below this many σ are not looked at, and the threshold is higher by as much.
 LOOKED_AT = Fraction(1, 4)
 
-# What questions are for, as a release says that shows what its budget was spent on.
+# What each question is for: the labels under which a release lists what its budget was spent on.
 SIZES = "looking at how many items users have"
 FINDING = "finding items"
 COUNTING = "counting the users of items"
@@ -39,7 +39,7 @@ class PaidQueries:
         self.filter = filter_
 
     def sizes(self, rho: Fraction) -> Sizes:
-        """How many users have how many items that are not found: each user is in one bin."""
+        """Ask how many users have how many items not found yet: each user is in one bin at most."""
         sigma = sigma_for(rho)
         cost = Cost(measure_cost(sigma))
         ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
@@ -55,10 +55,10 @@ class PaidQueries:
         """Find items whose noisy weight exceeds a threshold; return the weights and σ."""
         sigma = float(math.ceil(sigma_for(rho) * UNIT))
         cost = Cost(measure_cost(sigma, UNIT**2), delta)
-        # At least 1, so that an item looked at is one that somebody gave weight to.
+        # At least 1, so that only items that somebody gave weight to are looked at.
         looked_at = max(1, math.floor(LOOKED_AT * Fraction(sigma)))
         bounds = thresholds(sigma, looked_at, delta)
-        # The weights of users with many items, or a lower threshold without them.
+        # A trade-off: users with many items add weight, and without them the threshold is lower.
         most_items = max(
             (most for most in Sizes.UPPERS if most <= MOST_ITEMS),
             key=lambda most: (sizes.weight_within(most) / bounds[most], most),
@@ -70,14 +70,14 @@ class PaidQueries:
         true = weights.values.tolist()
         noisy = np.array(self.entropy.discrete_gaussian(true, sigma), dtype=np.float64)
         places = np.flatnonzero(noisy > bound)
-        # Ties fall by lot: the population's own order may depend on who has what.
+        # Ties are broken at random: the population's own order may depend on who has what.
         places = places[np.lexsort((self._lots(places.size), -noisy[places]))]
         self.population.found(weights, places.tolist())
         self.filter.settle(cost)
         return noisy[places] / UNIT, sigma / UNIT
 
     def _lots(self, number: int) -> NDArray[np.uint64]:
-        """Words that are all different, so that every order of them is equally likely."""
+        """Return words that are all different, so that every order of them is equally likely."""
         while len(set((lots := self.entropy.words(number)).tolist())) < number:
             pass
         return lots
@@ -85,9 +85,10 @@ class PaidQueries:
     def counts(
         self, sigmas: NDArray[np.float64], rho: Fraction, centring: Centring = NOT_CENTRED
     ) -> NDArray[np.float64]:
-        """Count found items with noise of their own σ; infinite σ leaves an item out."""
+        """Count found items, each with noise of its own σ; an infinite σ leaves an item out."""
         cost, prices = Cost(rho), Prices.of(sigmas, rho, centring)
-        # A move a of an item costs a²/2(GRID·σ)²: so does √price·a with √price times σ.
+        # A shift of a costs a²/2(GRID·σ)², and shares keep Σ price·a² ≤ GRID²·RATION. So price·ρ
+        # must cover a squared shift of GRID²·RATION.
         noises = [*zip(prices.whole.tolist(), sigmas.tolist(), strict=True)]
         for price, sigma in {*noises, (prices.users, centring.sigma)}:
             if math.isfinite(sigma):
@@ -110,14 +111,14 @@ class PaidQueries:
     def losers(
         self, prices: Prices, weights: Integers, mass: float, most: float, rho: Fraction
     ) -> Losers:
-        """How many users lose how much, if items cost so much: each user is in one bin.
+        """Ask how many users lose how much at these prices: each user is in one bin at most.
 
         Args:
-            prices: what part of a ration each item takes.
-            weights: what a user who loses an item is taken to lose.
-            mass: what all users together would lose who lose everything.
-            most: what a user loses who has every item.
-            rho: the price.
+            prices: what part of a ration each item costs.
+            weights: how much losing each item counts for.
+            mass: what all users together would lose if they lost everything.
+            most: what a user with every item loses.
+            rho: what to spend.
         """
         sigma = sigma_for(rho)
         cost = Cost(measure_cost(sigma))
@@ -131,7 +132,7 @@ class PaidQueries:
     def lost(
         self, prices: Prices, features: Sequence[Integers], most: Sequence[int], rho: Fraction
     ) -> tuple[Floats, float]:
-        """Return what is lost of each feature, at most so much of one user, and σ."""
+        """Return how much of each feature is lost, each user clipped to ``most``, and σ."""
         squared = sum(each**2 for each in most)
         sigma = float(math.ceil(sigma_for(rho, squared)))
         cost = Cost(measure_cost(sigma, squared))
@@ -144,15 +145,15 @@ class PaidQueries:
 
 
 def _bins(at_least: list[int]) -> list[int]:
-    """Return how many are between one bound and the next."""
+    """Return how many users are between each bound and the next."""
     return [a - b for a, b in zip(at_least, [*at_least[1:], 0], strict=True)]
 
 
 def thresholds(sigma: float, looked_at: int, delta: Fraction) -> dict[int, int]:
-    """T: what a noisy weight must exceed, so that δ covers items that one user brings.
+    """T, which a noisy weight must exceed, such that δ covers the items that one user brings.
 
-    For each M up to ``MOST_ITEMS``: at most M items are brought by one user, t of them with the
-    weight ⌊√(UNIT² // t)⌋ each; others have given less than ``looked_at`` (rationed.md).
+    There is one T for each M up to ``MOST_ITEMS``. A user brings t ≤ M items and gives each a
+    weight of ⌊√(UNIT² // t)⌋; all others together give it less than ``looked_at`` (rationed.md).
     """
     brings, chance = range(1, MOST_ITEMS + 1), float(delta)  # thousands of fractions are slow
     each = (math.isqrt(UNIT**2 // t) + reach(sigma, chance / t) for t in brings)

@@ -1,9 +1,8 @@
 """Rationed release: every user has the whole budget as a ration for their own items.
 
-Items are found by weights of norm 1 per user, then counted with noise in proportion to the count.
-A user over their ration counts for less than one in each.
-`rationed.md`, beside this file, is the proof of what `rationed_release` claims. What is estimated
-from the noisy answers, which is free, is in the other modules.
+Items are found by weights of norm 1 per user, then counted with noise proportional to the count.
+A user over their ration counts for less than one in each item. `rationed.md`, next to this file,
+proves what `rationed_release` claims. The other modules estimate from noisy answers, at no cost.
 """
 
 import math
@@ -47,7 +46,7 @@ from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.randomness import Entropy
 from headcount.views.protocol import GRID, Population
 
-#: Engines clip in 64 bits; nobody loses as much as this.
+#: The largest clipping bound, as engines clip in 64 bits; nobody loses as much as this.
 _MOST_CLIP = 2.0**53
 
 
@@ -57,9 +56,9 @@ class RationedCounts:
 
     Attributes:
         positions: which of the found items are released, highest estimates first.
-        estimates: their counts, estimated from all that was measured.
-        errors: the standard errors of these.
-        noisy: the sums of their users' shares as measured last: without what is lost.
+        estimates: their counts, estimated from all measurements.
+        errors: the standard errors of the estimates.
+        noisy: the last measurement of the sums of their users' shares: what is lost is missing.
         sigmas: σ of that noise.
         spent: what the filter recorded.
         spent_on: the same, by what it was for.
@@ -88,22 +87,22 @@ def rationed_release(
     Formal guarantee: the result, all of it, is ``budget.delta_selection``-approximate
     ``budget.rho``-CDP with respect to adding or removing one user (rationed.md).
 
-    Edge cases: whether anything is found is public, so a run that found nothing ends.
+    Edge cases: whether anything is found is public, so a run that finds nothing ends.
 
     Args:
         population: who has what.
         r: the target relative error.
         budget: what may be spent.
         entropy: where noise comes from.
-        progress: called with what is being done, which may be shown.
-        privacy_filter: if part of the budget has been spent; the rest is used.
-        sizes: how many users have how many items, if that was asked already.
+        progress: called with a description of the current step, which may be shown.
+        privacy_filter: the filter, if part of the budget has been spent; the rest is used.
+        sizes: how many users have how many items, if that has been asked already.
     """
     asking = PaidQueries(population, entropy, privacy_filter or PrivacyFilter(budget.for_filter))
     rho, delta = asking.filter.left.rho, asking.filter.left.delta
     found = Found()
-    # Said once: what is done later, and how often, follows from noisy answers, and whoever sees it
-    # of a run that then dies would have them.
+    # Reported once: later steps, and their number, follow from noisy answers, which progress would
+    # reveal if the run then failed.
     progress("finding and counting items")
     sizes = sizes or asking.sizes(TUNING.sizes * rho)
     weights, sigma = asking.discover(TUNING.first_round * rho, delta / 2, sizes)
@@ -117,12 +116,12 @@ def rationed_release(
         return _nothing(asking.filter)
     rough = found.rough_counts()
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
-    # Not centred: an error common to all would go unnoticed. On yelp_5core at ρ = 0.1 it cost 4 %.
+    # Not centred: an error common to all goes unnoticed. It cost 4 % on yelp_5core at ρ = 0.1.
     coarse = asking.counts(noise, TUNING.coarse * rho)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
     search = _Search(asking, beliefs, sizes, r, rho)
     point, losses = search.run()
-    # Costs, and so losses, stay as they were asked about; what is left decides the noise.
+    # Costs, and so losses, stay as in the questions; the remaining budget decides the noise.
     rest = asking.filter.left.rho
     scale = math.sqrt(search.ration / rest)
     sigmas = np.maximum(scale * point.sigmas, sigma_for(rest))
@@ -146,7 +145,7 @@ def rationed_release(
 
 
 class _Search:
-    """Questions about what is lost at points of the path, and what follows from the answers."""
+    """Questions about the loss at points of the path, and what follows from the answers."""
 
     def __init__(
         self, asking: PaidQueries, beliefs: Beliefs, sizes: Sizes, r: float, rho: Fraction
@@ -154,24 +153,24 @@ class _Search:
         self.asking, self.beliefs, self.r = asking, beliefs, r
         self.rho = rho
         asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
-        #: What a user has for the counts. Costs are parts of it, whatever is left in the end.
+        #: The planned ration for the counts. Costs are parts of it, whatever is left in the end.
         self.ration = asking.filter.left.rho - asked * rho
         self.points = path(beliefs, r, sigma_for(self.ration))
         loads = np.array([point.load for point in self.points])
         self.before = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
-        #: What a user with every item loses at each point, as a share of all; 0 where budget is
-        #: left over, of which `harmless` takes care.
+        #: What a user with every item loses at each point, as a share of the whole; 0 where budget
+        #: is left over, which `harmless` handles.
         self.most_lost = np.array([0.0 if p.spare else self._most_lost(p) for p in self.points])
         self.asked: list[tuple[int, Losers]] = []
         self.featured: list[tuple[int, float, float, int, float]] = []
-        #: Where, what share is lost on average, and how far off that may be because of noise.
+        #: The place asked about, the mean share lost there, and its error due to noise.
         self.answers: list[tuple[int, float, float]] = []
         self.fits: list[tuple[int, Fit]] = []
-        #: By what factor noise will be more than planned.
+        #: The ratio of noise to planned noise.
         self.noise = 1.0
 
     def run(self) -> tuple[Point, ItemLosses]:
-        """Return how far to go, and what share of each item is lost there."""
+        """Return how far to go, and the share of each item that is lost there."""
         for _ in range(TUNING.questions + TUNING.more_questions):
             place = self._best(self._expected())
             if self._nobody_loses(place) or len(self.asked) >= TUNING.questions:
@@ -185,7 +184,7 @@ class _Search:
         if not self._nobody_loses(place):
             self._ask_features(place)
         self.noise = self._noise(features=False)
-        # Not further than what was asked about last.
+        # No further than the place that was asked about last.
         losses, errors = self._expected()
         place = min(self._best((losses, errors), 1.0, self._furthest()), place)
         point = self.points[place]
@@ -194,10 +193,13 @@ class _Search:
         return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
 
     def _worth_asking(self, place: int) -> int | None:
-        """Return where an answer is worth more than it costs, or None; the place is the best yet.
+        """Return where an answer is worth more than it costs, or None.
 
-        Noise may look like few users with nearly everything. What there would be without them is
-        promised with the chance that there are none.
+        Noise may look like a few users with nearly everything. What their absence would gain is
+        weighted by the chance that there are none.
+
+        Args:
+            place: the best place so far.
         """
         self.noise = self._noise(features=True)
         without = self._expected(HiddenLosers([]))
@@ -211,7 +213,7 @@ class _Search:
         return self.points[place].full <= 1
 
     def _noise(self, *, features: bool) -> float:
-        """Return by what factor noise will be more than planned, if nothing else is asked."""
+        """Return the ratio of noise to planned noise, if nothing else is asked."""
         rest = self.asking.filter.left.rho - features * TUNING.features_asked * self.rho
         return math.sqrt(self.ration / rest)
 
@@ -233,7 +235,7 @@ class _Search:
         return best(self.points, self.beliefs, losses, unsure, lean, self.r, last, self.noise)
 
     def _lean(self, losses: Floats) -> float:
-        """Return how much more is lost for a standard deviation of heaviness, in parts of it."""
+        """Return the extra loss per standard deviation of heaviness, relative to the loss."""
         return float(pooled(self.fits, losses).means[-1])
 
     @property
@@ -241,12 +243,12 @@ class _Search:
         return HiddenLosers([losers for _, losers in self.asked])
 
     def _expected(self, hidden: HiddenLosers | None = None) -> tuple[Floats, Floats]:
-        """Return what is lost at each point on average, and how far off that may be.
+        """Return the expected mean loss at each point, and its standard deviation.
 
         Where a user with every item is within the ration, nobody loses.
 
         Args:
-            hidden: users whom noise hides; what the answers say of them if not given.
+            hidden: users hidden by noise; by default, what the answers say about them.
         """
         hidden = hidden or self._hidden
         losses, errors = self.curve(hidden).expected()
@@ -255,14 +257,14 @@ class _Search:
         return np.where(nobody, 0.0, losses + more), np.where(nobody, 0.0, np.hypot(errors, unsure))
 
     def curve(self, hidden: HiddenLosers) -> Curve:
-        """Return what is known of how the loss grows of users who are seen."""
+        """Return what is known about how the loss of the users who are seen grows."""
         curve = self.before
         for place, losers in self.asked:
             if self.points[place].full > 1:
                 curve = curve.learned(place, *losers.loss())
         for place, loss, error, number, clip in self.featured:
             if self.points[place].full > 1:
-                # What was clipped, of all users: of those who are hidden there is more.
+                # The answer includes hidden users' losses, clipped; the curve describes the others.
                 more, unsure = hidden.clipped(number, clip)
                 curve = curve.learned(place, loss - more, math.hypot(error, unsure))
         return curve
@@ -273,9 +275,9 @@ class _Search:
         return point.most_lost(float(weights.sum())) / everything
 
     def _furthest(self) -> int:
-        """Return the last place of which an answer itself says that little is lost.
+        """Return the last place where an answer about that very place says that little is lost.
 
-        The curve is smooth, but a group of users with the same items reach their ration at once.
+        The curve is smooth, but users with the same items reach their ration all at once.
         """
         said = [
             (place, harmless(self.points[place].kept.size, loss - 2 * error, self.r))
@@ -294,7 +296,7 @@ class _Search:
             point.most_lost(float(weights.sum())),
             TUNING.users_asked * self.rho,
         )
-        # Whoever loses much of more items loses in proportion of fewer.
+        # A user who loses much where more items are counted loses in proportion where fewer are.
         sizes = [(earlier.top, self.points[n].kept.size) for n, earlier in self.asked]
         tops = [top - max(0, round(math.log2(n / point.kept.size))) for top, n in sizes]
         losers = replace(losers, at_least=max([losers.at_least, *tops]))
@@ -306,7 +308,7 @@ class _Search:
         point, kept = self.points[place], self.points[place].kept
         rows = self._rows(point)
         weighted = np.rint(rows * _weights(self.beliefs, point)).astype(np.int64)
-        # Users lose as much as with the next larger load that was asked about, or less.
+        # Users lose at most what they lose at the next larger load that was asked about.
         number = min(
             range(len(self.asked)),
             key=lambda n: (self.asked[n][0] < place, abs(self.asked[n][0] - place)),
@@ -335,7 +337,7 @@ class _Search:
 
 
 def _weights(beliefs: Beliefs, point: Point) -> NDArray[np.float64]:
-    """Return weights with which each kept item has the same part in a mean of losses."""
+    """Return weights that give each kept item the same part in a mean loss."""
     weights = np.zeros(beliefs.estimates.size)
     estimates = beliefs.estimates[point.kept]
     weights[point.kept] = np.maximum(FINE * estimates[-1] / estimates, 1.0)

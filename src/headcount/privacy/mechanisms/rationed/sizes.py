@@ -1,4 +1,4 @@
-"""A noisy histogram of users by how many items they have."""
+"""A noisy histogram of users by their number of items."""
 
 import math
 from collections.abc import Sequence
@@ -12,28 +12,28 @@ from headcount.privacy.mechanisms.rationed.tuning import TUNING
 
 Floats = NDArray[np.float64]
 
-#: How many σ of users a bin must have, together with its neighbours, to count by itself. A group of
-#: fewer is told from noise by all that is known of it (`HiddenUsers`).
+#: How many σ of users a bin and its neighbours must have together for the bin to count by itself.
+#: A smaller group is told from noise by everything that is known about it (`HiddenUsers`).
 GROUP = 16.0
-#: How many neighbours on either side: four bins in a row are the most that a few like users fill.
+#: How many neighbours on either side: a few similar users fill at most four bins in a row.
 _NEIGHBOURS = 2
 
 
 def last_that_stands_out(noisy: Floats, sigma: float) -> int:
-    """Return the last bin of a histogram that stands out of the noise and is no small group."""
+    """Return the last bin of a histogram that stands out from the noise and is no small group."""
     around = np.convolve(noisy, np.ones(2 * _NEIGHBOURS + 1), mode="same")
     clear = (noisy > TUNING.seen * sigma) & (around > GROUP * sigma)
     return int(np.flatnonzero(clear).max(initial=0))
 
 
 class Sizes:
-    """A noisy histogram of users by the number of their items.
+    """A noisy histogram of users by their number of items.
 
     Bins grow by a factor of √2, up to a million items.
     """
 
     BOUNDS: ClassVar[list[int]] = sorted({math.ceil(2 ** (k / 2)) for k in range(41)})
-    #: The most items that users of a bin have; the last has no end.
+    #: The most items that a user in each bin has; the last bin has no upper end.
     UPPERS: ClassVar[list[int]] = [bound - 1 for bound in [*BOUNDS[1:], BOUNDS[-1] * 2 + 1]]
 
     def __init__(self, noisy: Sequence[float], sigma: float) -> None:
@@ -54,7 +54,7 @@ class Sizes:
 
     @cached_property
     def top(self) -> int:
-        """The last bin that stands out of the noise and is no small group."""
+        """The last bin that stands out from the noise and is no small group."""
         return last_that_stands_out(self.noisy, self.sigma)
 
     @property
@@ -63,15 +63,15 @@ class Sizes:
         return self.noisy.size - 1
 
     def weight_within(self, most: int) -> float:
-        """Return how much weight is given by users with at most so many items.
+        """Return how much weight users with at most so many items give.
 
-        Here noise may make up users with many items: to leave out real ones costs more.
+        Here noise may make up users with many items: leaving out real ones would cost more.
         """
         return float((self._not_negative * np.sqrt(self.items))[self.items <= most].sum())
 
     @staticmethod
     def _half_way(users: Floats, sigma: float) -> int | None:
-        """Return the bin that half of all users are below, if there are more than noise makes."""
+        """Return the bin of the median user, if there are more users than noise makes up."""
         total = float(users.sum())
         if total < TUNING.likely * sigma * math.sqrt(users.size):
             return None
@@ -79,13 +79,13 @@ class Sizes:
 
     @property
     def known(self) -> bool:
-        """Whether there are users enough to tell how many items they have."""
+        """Whether there are enough users to tell how many items they have."""
         return self._half is not None
 
     def count_per_weight(self) -> float:
-        """How many users an item has for each unit of weight, on average over all pairs.
+        """Return how many users an item has per unit of weight, on average over all pairs.
 
-        Where users are few, no bin may stand out; then half of them still have so many.
+        With few users, no bin may stand out; then the median user gives a lower bound.
         """
         half = math.sqrt(self.items[self._half]) if self._half is not None else 1.0
         pairs = float((self.users * self.items).sum())
