@@ -62,7 +62,7 @@ def test_messages_name_it(open_shop, parquet, tmp_path):
         released(parquet, table="t")
     with pytest.raises(hc.SettingsError, match="there are: duckdb, polars, shop, spark"):
         released(parquet, engine="absent")
-    with pytest.raises(hc.SourceError, match=r"SQL goes with .*; give The shop a table"):
+    with pytest.raises(hc.SourceError, match=r"SQL works with .*; for The shop, name a table"):
         released("shop://corner", sql="SELECT 1")
     lines = tmp_path / "e.jsonl"
     lines.write_text('{"uid": 1, "item": 1}\n')

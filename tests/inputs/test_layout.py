@@ -83,7 +83,7 @@ def test_an_engine_that_knows_no_layout(tmp_path):
     register(shop.reader)
     try:
         assert counts(tmp_path / "e.csv", engine="shop") == {"a": 1}
-        with pytest.raises(SettingsError, match="The shop knows files by their endings"):
+        with pytest.raises(SettingsError, match="The shop recognises files by their endings"):
             counts(tmp_path / "e.csv", engine="shop", layout=Layout(delimiter=";"))
     finally:
         unregister("shop")

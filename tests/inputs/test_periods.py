@@ -35,9 +35,9 @@ WITHOUT_DATA = {
     "a column that is none": (("week", 7), {}, "column of times is given by its name"),
     "no period": (None, {"timezone": "UTC"}, "a time zone is only for periods"),
     "protect alone": (None, {"protect": "user-week"}, "--protect user-week needs periods"),
-    "protect what": (("week", "when"), {"protect": "household"}, "what is protected is one of"),
+    "protect what": (("week", "when"), {"protect": "household"}, r"\(protect=\) is one of: user,"),
     "no such zone": (("week", "zoned"), {"timezone": "Mars/Olympus"}, "IANA"),
-    "spelling": (("week", "zoned"), {"timezone": "europe/berlin"}, "spelled as there"),
+    "spelling": (("week", "zoned"), {"timezone": "europe/berlin"}, "spelled as it is there"),
     "an offset": (("week", "zoned"), {"timezone": "+02:00"}, "IANA"),
     "SQL": (("week", "zoned"), {"timezone": "UTC'; DROP TABLE t --"}, "IANA"),
     "a path": (("week", "zoned"), {"timezone": "../../etc/passwd"}, "IANA"),
@@ -92,7 +92,7 @@ def test_text_becomes_times_by_the_sql_that_the_error_names(tmp_path):
 
 
 NO_TIMES = {
-    "text": ("text", {}, "holds text, and a week needs dates or timestamps"),
+    "text": ("text", {}, "holds text, but a week needs dates or timestamps"),
     "numbers": ("number", {}, "holds numbers"),
     "times of day": ("clock", {}, "values of the type time"),
     "no column": ("then", {}, "no column 'then'"),

@@ -215,7 +215,7 @@ def test_lists_with_days_that_no_period_begins_with(item, listed, says, ledger):
 
 def test_text_that_looks_like_dates_is_no_time(ledger):
     for options in ({}, {"between": MARCH}):
-        with pytest.raises(hc.SourceError, match="holds text, and a day needs dates"):
+        with pytest.raises(hc.SourceError, match="holds text, but a day needs dates"):
             released(by=("day", "text"), **options, ledger=ledger, dataset="shop")
     assert ledger.books().left("shop").rho == 500
 

@@ -1,4 +1,4 @@
-"""Days that are public: a range of them, the periods in it, and a list of items in each of these.
+"""Public days: a range of them, the periods in it, and a list of items in each period.
 
 Nothing here looks at the events.
 """
@@ -28,7 +28,7 @@ _MONDAY = np.datetime64("1969-12-29", "D")
 
 @dataclass(frozen=True)
 class DayRange:
-    """A range of days, both ends in it.
+    """A range of days, including both ends.
 
     Attributes:
         first: its first day.
@@ -43,7 +43,7 @@ class DayRange:
         """Return the range that was given as two days: dates, or text such as 2026-03-31.
 
         Raises:
-            SettingsError: they are not days, or no day lies between them.
+            SettingsError: they are not two days in order, or lie beyond the calendar.
         """
         if not isinstance(given, list | tuple) or len(given) != 2:
             raise SettingsError(
@@ -56,8 +56,8 @@ class DayRange:
             )
         if first < _CALENDAR[0] or last > _CALENDAR[1]:
             raise SettingsError(
-                f"the days of a range lie between {_CALENDAR[0]} and {_CALENDAR[1]}; these are "
-                f"{first} and {last}"
+                f"the days of a range must lie between {_CALENDAR[0]} and {_CALENDAR[1]}, not from "
+                f"{first} to {last}"
             )
         return cls(first, last)
 
@@ -66,7 +66,7 @@ class DayRange:
         return [self.first.isoformat(), self.last.isoformat()]
 
     def first_days(self, period: str) -> Days:
-        """Return the first day of every period of which a day lies in the range, in order."""
+        """Return the first day of every period that overlaps the range, in order."""
         ends = first_days(np.array([self.first, self.last], dtype="datetime64[D]"), period)
         if period in _UNITS:
             whole = ends.astype(_UNITS[period])
@@ -75,7 +75,7 @@ class DayRange:
         return np.arange(ends[0], ends[1] + 1, np.timedelta64(step, "D"))
 
     def cuts(self, period: str) -> tuple[bool, bool]:
-        """Return whether the range begins, and whether it ends, within a period."""
+        """Return whether the range begins, and whether it ends, in the middle of a period."""
         edges = np.array([self.first, self.last + timedelta(days=1)], dtype="datetime64[D]")
         first, last = (first_days(edges, period) != edges).tolist()
         return first, last
@@ -91,7 +91,7 @@ def first_days(days: Days, period: str) -> Days:
 
 
 def in_each(listed: "pa.Table | None", days: Days, period: str) -> "pa.Table":
-    """Return a list that has every item of another once for each period."""
+    """Return a list with every item of another once for each period."""
     import pyarrow as pa
 
     if listed is None:
@@ -101,7 +101,7 @@ def in_each(listed: "pa.Table | None", days: Days, period: str) -> "pa.Table":
 
 
 def ensure_first_days(listed: "pa.Table", period: str) -> None:
-    """Refuse a list with a day that is not the first of its period: no row could ever be there."""
+    """Refuse a list with a day that does not begin a period: no row could ever match it."""
     days = _as_days(listed, period)
     least, most = first_days(np.array(_CALENDAR, dtype="datetime64[D]"), period)
     if not ((days >= least) & (days <= most) & (days == first_days(days, period))).all():
@@ -113,12 +113,12 @@ def ensure_first_days(listed: "pa.Table", period: str) -> None:
 
 
 def most_within(listed: "pa.Table", period: str | None, within: str | None) -> int:
-    """Return how many items of a list lie in one period: as many as one user can have at most.
+    """Return the most items of a list that lie in one period: one user cannot have more.
 
     Args:
         listed: the list.
         period: its column of first days; None if it has none.
-        within: the period whose rows of a user are protected together; None for all rows of a user.
+        within: the period within which a user's rows are protected; None if all of them are.
     """
     if period is None or within is None:
         return int(listed.num_rows)

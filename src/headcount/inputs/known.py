@@ -1,7 +1,7 @@
 """A public list of items: exactly these are counted, and no others exist.
 
-It is read before anything is reserved, and never comes from where the events come from: a list that
-follows from them would be an answer about them, at no cost.
+It is read before anything is reserved, and never comes from the source of the events: a list
+derived from them would be an answer about them, at no cost.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from headcount.errors import SourceError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The most rows of a list. A user's share is exact for as many (known.md).
+#: The most rows of a list. A user with that many items still counts in full (known.md).
 MOST_ITEMS = 10**6
 
 _WHAT = "a list of known items is a .csv or .parquet file, a table in memory or a list of values"
@@ -33,7 +33,7 @@ class KnownItems:
 
     Attributes:
         table: the item columns, one row each, in the order of the list.
-        typed: whether its columns have types of their own; those of a CSV file have none.
+        typed: whether its columns have types; those of a CSV file do not.
     """
 
     table: "pa.Table"
@@ -44,19 +44,19 @@ class KnownItems:
 
     @property
     def sha256(self) -> str:
-        """What the list is known by: a hash of its types and values, in their order."""
+        """What identifies the list: a hash of its types and values, in order."""
         digest = hashlib.sha256()
         for field, column in zip(self.table.schema, self.table.columns, strict=True):
             parts = [str(field.type), *map(repr, column.to_pylist())]
-            # Each with its length in front, so that no two lists run together.
+            # Each is prefixed with its length, so that they cannot run together.
             digest.update("".join(f"{len(part)}:{part}" for part in parts).encode())
         return digest.hexdigest()
 
     def with_types_of(self, schema: Any) -> "pa.Table":  # noqa: ANN401 (Ibis has no types)
-        """Return the list with the types that the columns of the events have.
+        """Return the list with the types of the events' columns.
 
         Raises:
-            SourceError: they are of another kind. No row of the events is looked at.
+            SourceError: its own types do not fit. No row of the events is read.
         """
         import pyarrow as pa
 
@@ -76,13 +76,13 @@ def read_known_items(
     """Read a public list of items.
 
     Args:
-        given: a path, a table in memory, or values: of several columns, tuples.
-        items: the columns that the list has.
-        source: where the events are; no list may come from there.
-        period: which of the columns has the first days of periods, if there are any.
+        given: a path, a table in memory, or values (tuples for several columns).
+        items: the columns of the list.
+        source: the source of the events, from which the list must not come.
+        period: the one of these columns with the first days of periods, if there is one.
 
     Raises:
-        SourceError: it is not such a list, or it is, or may be, made from the events.
+        SourceError: it is not such a list, or it was or may have been made from the events.
     """
     if isinstance(given, KnownItems):
         return given
@@ -114,7 +114,7 @@ def _refuse_own(given: Any, source: Any) -> None:  # noqa: ANN401
 
 
 def _is_below(path: Path, source: str) -> bool:
-    """Whether a file is one of those that a source names, by whatever name, or lies in one."""
+    """Whether a source names a file, under any name, or a folder that it lies in."""
     if "://" in source and not source.startswith("file://"):
         return False
     real = Path(os.path.realpath(path))
@@ -130,7 +130,7 @@ def _is_below(path: Path, source: str) -> bool:
 
 
 def _buffers(table: Any) -> set[int]:  # noqa: ANN401
-    """Return where in memory the columns of a table lie, where that can be told."""
+    """Return where in memory the columns of a table lie, if that is known."""
     import pyarrow as pa
 
     polars = sys.modules.get("polars")
@@ -164,11 +164,11 @@ def _from_file(name: str, items: Sequence[str], period: str | None) -> "tuple[pa
         return read(path, items, period), ending != ".csv"
     except SourceError:
         raise
-    except Exception:  # whatever the library says of a file that anybody may have made
+    except Exception:  # whatever the library says about a file that anybody may have made
         raise SourceError(
             f"the list of items {name!r} cannot be read: it needs the columns "
-            f"{', '.join(map(repr, items))}, in CSV named in the first line, and has at most a "
-            f"million rows{_hint(period)}"
+            f"{', '.join(map(repr, items))}, which the first line of a CSV file names, and at most "
+            f"a million rows{_hint(period)}"
         ) from None
 
 
@@ -232,7 +232,7 @@ def _of_values(values: Sequence[Any], items: Sequence[str], hint: str) -> "pa.Ta
 
 
 def _plain(table: "pa.Table") -> "pa.Table":
-    """Return the table without dictionaries, and with one type for all texts."""
+    """Return the table without dictionary columns, and with one type for all text."""
     import pyarrow as pa
 
     for place, name in enumerate(table.column_names):
@@ -287,7 +287,7 @@ def _converted(
     *,
     typed: bool,
 ) -> "pa.ChunkedArray":
-    """Return a column of the list as one of the type that the events have there."""
+    """Return a column of the list, converted to the type that it has in the events."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -295,9 +295,9 @@ def _converted(
     of = next((one for one in plain if getattr(kind, f"is_{one}")()), None)
     target = pa.string() if of is None else kind.to_pyarrow()
     wrong = SourceError(
-        f"column {name!r} of the events is of type {kind}, and the list of items has "
-        f"{column.type if typed else f'text there that is not {kind}'}; give it the type of the "
-        "events"
+        f"column {name!r} of the events is of type {kind}, but the list of items has "
+        f"{column.type if typed else f'text there that is not {kind}'}; give the list the type of "
+        "the events"
     )
     if typed and _kind_of(column.type) != (of or "string"):
         raise wrong

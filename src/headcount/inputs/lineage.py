@@ -1,8 +1,8 @@
 """What a SELECT does with rows, and where its user column comes from.
 
 Only what is known to be harmless passes: syntax and functions that see one row at a time and
-always give the same for it, and columns that a table has declared. Whatever is not known counts
-as mixing rows, so that a guarantee says too little rather than too much.
+always give the same result for it, and columns that a table declares. Anything unknown counts as
+mixing rows, so that a guarantee says too little rather than too much.
 """
 
 import re
@@ -15,7 +15,7 @@ from headcount.inputs.unit import Unit
 
 _Node: TypeAlias = Any  # of sqlglot
 
-# sqlglot's names for them; not every version has all.
+# Names of sqlglot's classes; not every version has all of them.
 _SYNTAX = """
     Select Subquery From Table TableAlias Where With CTE Union Order Ordered
     Alias Column Identifier Star Literal Null Boolean Paren Tuple Var DataType DataTypeParam
@@ -45,14 +45,14 @@ _SYSTEM_COLUMNS = re.compile(
 _KEYWORDS = re.compile(
     "user|(current|session|system)_(user|role|catalog|schema|date|time|timestamp)|local(time|timestamp)"
 )
-# What DuckDB reads with types and names that it infers from the rows.
+# What DuckDB reads by inferring types and names from the rows.
 _INFERRING = re.compile(
     r"(read|sniff)_(csv|json|ndjson|xlsx)\w*|st_read\w*|query(_table)?", re.IGNORECASE
 )
 _TEXT_FILE = re.compile(r".*\.(csv|tsv|txt|json|jsonl|ndjson|xlsx)(\W.*)?", re.IGNORECASE)
 
-# The columns of a query or table, in order: the name of each, and which column of a table or view
-# it is, unchanged; None if it is none. No list for a function or a file, whose columns are not
+# The columns of a query or table, in order: the name of each, and the column of a table or view
+# that it is, unchanged, if any. None, not a list, for a function or a file, whose columns are not
 # known.
 _Columns: TypeAlias = list[tuple[str, str | None]] | None
 _NO_TELLING: _Columns = []
@@ -61,15 +61,15 @@ _NO_TELLING: _Columns = []
 def unit_of_query(
     select: str, dialect: str, user: str | None, catalog: Catalog
 ) -> tuple[Unit, str | None]:
-    """Return what the guarantee of a release from one SELECT is about, and by which column.
+    """Return what the guarantee of a release from a SELECT is about, and by which column.
 
-    That is the column of a table or view which the user column of the result is, unchanged: what it
-    was called before the query named it. None if it is none.
+    If the result's user column is an unchanged column of a table or view, that is its name there;
+    if the columns are not known, it is ``user``; otherwise None.
 
     Args:
         select: the query, checked to be a single SELECT.
         dialect: what sqlglot calls its dialect.
-        user: the user column of its result; if none is given, where it comes from is not asked.
+        user: the user column of its result; None if it does not matter where it comes from.
         catalog: the tables and functions that the query may refer to.
     """
     import sqlglot
@@ -87,7 +87,7 @@ def unit_of_query(
 
 
 def _only(origins: list[str | None]) -> str | None:
-    """Return the one column that all of these are; None if there is none."""
+    """Return the column that all of these are; None if they are not all one column."""
     return origins[0] if len(set(origins)) == 1 else None
 
 
@@ -126,14 +126,14 @@ class _Reading:
         return self._catalog.relation(schema and self._name(schema), self._name(table.this))
 
     def _name(self, identifier: _Node) -> str:
-        """Return a name as the database compares it."""
+        """Return a name in the form that the database compares."""
         name = str(identifier.name)
         if self._dialect != "postgres":
             return name.casefold()
         return name if identifier.args.get("quoted") else name.lower()
 
     def _of_query(self, query: _Node, known: Mapping[str, _Columns]) -> _Columns:
-        """Return the columns of a query that may use some others by their names."""
+        """Return the columns of a query, which may refer to some others by name."""
         from sqlglot import exp
 
         with_ = _argument(query, "with")
@@ -186,7 +186,7 @@ class _Reading:
     def _sources(
         self, select: _Node, known: Mapping[str, _Columns]
     ) -> Iterator[tuple[str, _Columns]]:
-        """Yield what is in FROM: what it is called, and its columns."""
+        """Yield the name and the columns of each source in FROM and its joins."""
         first = _argument(select, "from")
         joins = select.args.get("joins") or []
         for part in (first, *joins):
@@ -229,7 +229,7 @@ class _Reading:
         ] + columns[len(names) :]
 
     def _found(self, column: _Node, sources: list[tuple[str, _Columns]]) -> list[str | None]:
-        """Return the origin of each column that may be meant; an empty list if there is none."""
+        """Return the origin of each column that may be meant, if any."""
         from sqlglot import exp
 
         if not isinstance(column, exp.Column):
@@ -284,7 +284,7 @@ def _sees_one_row(node: _Node) -> bool:
 
 
 def _expressions_of(select: _Node) -> Iterator[_Node]:
-    """Yield what a SELECT computes with, except what is in FROM and WITH."""
+    """Yield the expressions of a SELECT, except those in FROM, joins and WITH."""
     from sqlglot import exp
 
     for key, value in select.args.items():
@@ -296,5 +296,5 @@ def _expressions_of(select: _Node) -> Iterator[_Node]:
 
 
 def _argument(node: _Node, name: str) -> _Node:
-    """Return an argument whose name is a word of Python, and so differs between versions."""
+    """Return an argument whose name is a Python keyword, and so differs between versions."""
     return node.args.get(f"{name}_") or node.args.get(name)

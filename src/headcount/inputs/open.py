@@ -1,4 +1,4 @@
-"""One door for everything that events can come from."""
+"""The one entry point for everything that events can come from."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ SourceName: TypeAlias = str | PathLike[str]
 #: Spark data frame, or an Ibis table.
 TableLike: TypeAlias = Any
 
-# An engine says itself what is wrong. This is for one that does not: its exceptions may quote data.
+# Engines say themselves what is wrong. This is for other exceptions, which may quote data.
 _ERROR_PREFIX = "the source cannot be opened"
 
 #: What reads files if no engine is named.
@@ -39,12 +39,12 @@ class Events:
         table: an Ibis table expression.
         engine: what runs it.
         unit: what the guarantee of a release from it is about.
-        origin: what the user column is called in the table or view that it is a column of, if SQL
-            gave it another name; None if it has no other, or is computed.
-        person: the column with the user, where the user column has a user within a period; None if
-            it has the user itself, or nobody asks for all of a user's periods together.
-        repeatable: whether it has the same rows however often it is read: a stored table, a table
-            in memory, files. A query may have others each time, as one with random() or LIMIT has.
+        origin: what the user column is called in the table or view that it is a column of; None if
+            SQL computes it, or if that name is not known to differ.
+        person: the column with the user, where the user column holds users within a period; None if
+            it holds the users themselves, or nothing is asked about all of a user's periods.
+        repeatable: whether reading it again gives the same rows, as for a stored table, a table in
+            memory or files. A query may give others, for instance with random() or LIMIT.
     """
 
     table: Any
@@ -64,18 +64,17 @@ class Events:
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks to be read, and with what.
+    """What a user asks to read, and how.
 
     Attributes:
         table: the table of a database or catalog.
         sql: a single SELECT instead of a table.
         engine: what reads files: one of `headcount.engines.file_engines`.
-        spark_conf: settings of a Spark that is started for this.
-        columns: those that will be asked for; what else a table in memory has need not be
-            readable.
+        spark_conf: settings for a Spark session that is started for this.
+        columns: those that will be used; other columns of a table in memory need not be readable.
         user: the one of them that identifies the user.
         where: which rows to read; None for all.
-        layout: what was said about files besides their name.
+        layout: what the user said about files besides their names.
     """
 
     table: str | None = None
@@ -106,9 +105,9 @@ class Request:
 
 
 def check_named(session: Session, source: SourceName | TableLike, request: Request) -> None:
-    """Refuse what is not there, without reading more of files than their first bytes.
+    """Refuse a source that is not there, reading at most the first bytes of files.
 
-    stdin is kept, as it has to come to an end before it is known to be there.
+    stdin is kept, as it must come to an end before it is known to be there.
     """
     if not isinstance(source, str | PathLike):
         return
@@ -121,25 +120,28 @@ def check_named(session: Session, source: SourceName | TableLike, request: Reque
         matching(name, request.layout)
 
 
-# Sources that are a plan, or a stream with one behind it.
+# Sources that are plans, or streams with a plan behind them.
 _PLANS = ("LazyFrame", "Dataset", "RecordBatchReader", "DuckDBPyRelation")
 
 
 def is_deferred(source: SourceName | TableLike) -> bool:
-    """Whether a source in memory is a plan, which may be made to fail because of a single row."""
+    """Whether a source in memory is a plan, which can be made to fail because of a single row."""
     kinds = type(source).mro()
     return any(kind.__name__ in _PLANS or kind.__module__.startswith("pyspark.") for kind in kinds)
 
 
 def open_source(session: Session, source: SourceName | TableLike, request: Request) -> Events:
-    """Open what a user named, and leave out the rows that are not wanted. No row is read yet."""
+    """Open what a user named, without the rows that are not wanted.
+
+    No query is run yet; stdin, Arrow files and sources in memory may be read.
+    """
     events = _open(session, source, request)
     return events if request.where is None else _filtered(events, request.where)
 
 
 def _filtered(events: Events, where: Where) -> Events:
     table = where.applied_to(events.table)
-    # What an engine cannot do is said now, before a row is read.
+    # What the engine cannot run is refused now, before any query runs.
     opening(lambda: events.engine.compiled(table), "the condition cannot be run on this engine")
     return replace(events, table=table)
 
@@ -156,7 +158,7 @@ def _open_stdin(session: Session, request: Request) -> Events:
     path = str(kept_stdin(session, request.layout))
     try:
         return _open_named(session, path, request)
-    except HeadcountError as error:  # it is called by its name, not by that of the copy
+    except HeadcountError as error:  # which is to name stdin, not its copy
         error.args = (
             str(error).replace(f"the file {path!r}", "stdin").replace(repr(path), "stdin"),
         )
@@ -192,13 +194,13 @@ def _open_named(session: Session, name: str, request: Request) -> Events:
 
 
 def _said_to(reader: Reader, request: Request) -> dict[str, Layout]:
-    """Return what an engine is told about files, if anything was said that it has to know."""
+    """Return the layout for an engine, if anything was said that it must know."""
     if not request.layout:
         return {}
     if not reader.takes_layout:
         raise SettingsError(
-            f"{reader.title} knows files by their endings, and no delimiter: leave out the input "
-            "format and the delimiter, or the engine"
+            f"{reader.title} recognises files by their endings and takes no delimiter: leave out "
+            "the input format and the delimiter, or the engine"
         )
     return {"layout": request.layout}
 
@@ -209,7 +211,7 @@ _STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs")
 
 
 def _refuse_elsewhere(name: str, request: Request) -> None:
-    """Refuse an address that nothing here reads. It is not repeated: it may contain a password."""
+    """Refuse an address that nothing here reads. It is not quoted: it may contain a password."""
     scheme = _SCHEME.match(name)
     if scheme is None or registry.for_url(name) is not None:
         return
@@ -232,7 +234,7 @@ def _refuse_elsewhere(name: str, request: Request) -> None:
 
 
 def _query_files(session: Session, reader: Reader, name: str, request: Request) -> Events:
-    """Open the result of a SELECT on files, which are a table called events."""
+    """Open the result of a SELECT on files, which it sees as a table called events."""
     dialect = reader.dialect
     if dialect is None:
         raise SourceError(
@@ -256,7 +258,7 @@ def _refuse_layout(request: Request) -> None:
 
 
 def _refuse_table(request: Request) -> None:
-    """Refuse a table for files of events."""
+    """Refuse a table name for files of events."""
     if request.table is not None:
         kinds = _listed([one.title for one in registry.databases()], "or")
         servers = _listed(_schemes(), "or")
@@ -279,7 +281,7 @@ def _checked(sql: str | None, reader: Reader) -> str | None:
         return None
     if reader.dialect is None:
         known = _listed([one.title for one in registry.readers() if one.dialect], "and")
-        raise SourceError(f"SQL goes with {known}; give {reader.title} a table")
+        raise SourceError(f"SQL works with {known}; for {reader.title}, name a table")
     return single_select(sql, reader.dialect)
 
 
@@ -309,7 +311,7 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
         )
     _refuse_layout(request)
     if isinstance(source, ibis.Table) and isinstance(source.op(), ops.InMemoryTable):
-        # Ibis inferred types from values. The table that it was made of has types of its own.
+        # Ibis inferred types from values. The table that it was made from has its own.
         source = source.op().data.obj
     if isinstance(source, ibis.Table):
         backend = opening(source.get_backend, "this Ibis table has no backend")

@@ -1,6 +1,6 @@
-"""Events by day, week, month or year, and a person's rows within one of these as what is protected.
+"""Events by day, week, month or year, and protection of a person's rows within one period.
 
-`unit.md`, next to this file, says what is proven about it.
+`unit.md`, next to this file, is the proof.
 """
 
 import re
@@ -24,7 +24,7 @@ Period = Literal["day", "week", "month", "year"]
 Protect = Literal["user", "user-day", "user-week", "user-month", "user-year"]
 
 DEFAULT_TIMEZONE = "UTC"
-#: The periods that each lie within a single one of another kind: a week may lie in two months.
+#: The protected periods that each period always lies within: a week may lie in two months.
 _WITHIN = {
     "day": ("day", "week", "month", "year"),
     "week": ("week",),
@@ -32,23 +32,23 @@ _WITHIN = {
     "year": ("year",),
 }
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
-# No text of a date has it, whatever the engine and its settings.
+# No date contains it as text, whatever the engine and its settings.
 _BETWEEN = "|"
 
 
 @dataclass(frozen=True)
 class Periods:
-    """In which periods the users of an item are counted, and whose rows within one are protected.
+    """The periods in which the users of an item are counted, and what is protected.
 
     Attributes:
-        period: of which length they are; it is also what their column in the result is called.
-        column: the times.
-        timezone: whose days are meant, if the times have a time zone themselves; UTC if not given.
+        period: their length, which is also the name of their column in the result.
+        column: the column of times.
+        timezone: the one whose days are meant, if the times have a time zone; UTC if not given.
         protect: ``"user"``, or a user's rows within one period: ``"user-week"``.
         between: the only days whose rows count; None for all.
 
     Raises:
-        SettingsError: they cannot be what is meant.
+        SettingsError: they make no sense.
     """
 
     period: Period
@@ -69,16 +69,16 @@ class Periods:
             raise SettingsError(
                 f"--protect {self.protect} does not go with --by {self.period}: a {self.period} "
                 f"may lie in more than one {within}, and somebody with rows in two of them would "
-                f"count twice. Counts by {_listed(_inner(within))} are of distinct users"
+                f"count twice. With --by {_listed(_inner(within))}, each user counts once"
             )
 
     @property
     def protected_period(self) -> Period | None:
-        """Within what a person's rows are protected; None if all of them are, in all periods."""
+        """The period within which a person's rows are protected; None if all of them are."""
         return cast("Period | None", PROTECTED_PERIODS[self.protect])
 
     def described(self, table: Any) -> dict[str, str | None]:  # noqa: ANN401 (Ibis has no types)
-        """Return what a release states: the time zone is None where the times have none."""
+        """Return what a release states; the time zone is None if the times have none."""
         check_times(table, self)
         zone = self.zone if has_zone(table, self.column) else None
         return {"period": self.period, "column": self.column, "timezone": zone}
@@ -94,11 +94,11 @@ class Periods:
             )
 
     def of_each(self, listed: "pa.Table | None") -> "tuple[pa.Table, int]":
-        """Return the rows that come out, and how many of them one user can have at most.
+        """Return the rows of the result, and how many of them one user can have at most.
 
         Args:
             listed: a public list of items, with the first days of periods unless there is a range;
-                None if nothing but the periods of the range is counted.
+                None if only the periods of the range are counted.
 
         Raises:
             SourceError: a day of the list is not the first of its period.
@@ -112,16 +112,16 @@ class Periods:
 
     @property
     def zone(self) -> str:
-        """Whose days are meant, if the times have a time zone."""
+        """The time zone whose days are meant, if the times have one."""
         return self.timezone or DEFAULT_TIMEZONE
 
 
 def periods_of(
     by: object, timezone: str | None, protect: str, between: object = None
 ) -> Periods | None:
-    """Return the periods that were asked for, None if none were."""
+    """Return the periods that were asked for; None if none were."""
     if protect not in PROTECTED_PERIODS:
-        raise SettingsError(f"what is protected is one of: {', '.join(get_args(Protect))}")
+        raise SettingsError(f"--protect (protect=) is one of: {', '.join(get_args(Protect))}")
     if by is None:
         if timezone is not None:
             raise SettingsError("a time zone is only for periods: --by (by=)")
@@ -143,17 +143,17 @@ def periods_of(
 def in_periods(
     events: Events, user: str, items: list[str], periods: Periods, *, with_person: bool = False
 ) -> Events:
-    """Return events with the first day of their period in a column of that name.
+    """Return events with the first day of their period in a column named after it.
 
-    If a person's rows within one period are what is protected, the user column is the pair of the
-    user and that period from here on, and nothing that counts knows of anything else.
+    If a person's rows within one period are protected, the user column is from here on the pair of
+    the user and that period, and nothing that counts knows of anything else.
 
     Formal guarantee: a row's period and its pair are functions of that row alone. Two rows have the
     same pair only if both their users and their protected periods are the same (`unit.md`). With
-    ``with_person`` a pair's user is kept as well, in the column that the result calls ``person``.
+    ``with_person`` a pair's user is kept as well, in the column that the result's ``person`` names.
 
     Edge cases: a row without a time, or with one beyond the calendar, has no period, and is left
-    out as one with NULL for an item is. So is one whose day is outside the range, if there is one.
+    out like a row with NULL for an item. So is a row outside the range of days, if there is one.
     """
     import ibis
 
@@ -185,10 +185,10 @@ def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has
         raise SourceError(no_such_column(column, table.columns))
     kind = table.schema()[column]
     if not kind.is_date() and not kind.is_timestamp():
-        cast = f", or with SQL, if it is in a file: {cast_of_column(column, 'TIMESTAMP')}"
+        cast = f", or with SQL if it is in a file: {cast_of_column(column, 'TIMESTAMP')}"
         raise SourceError(
-            f"column {column!r} holds {_kind(kind)}, and a {periods.period} needs dates or "
-            "timestamps; convert it where the file or the table is made"
+            f"column {column!r} holds {_kind(kind)}, but a {periods.period} needs dates or "
+            "timestamps; convert it where the file or table is made"
             f"{cast if kind.is_string() else ''}"
         )
     if periods.timezone is not None and not has_zone(table, column):
@@ -199,18 +199,18 @@ def check_times(table: Any, periods: Periods) -> None:  # noqa: ANN401 (Ibis has
 
 
 def has_zone(table: Any, column: str) -> bool:  # noqa: ANN401
-    """Whether the times of a column are moments, which are on a day in a time zone only."""
+    """Whether the times of a column are instants, which lie on a day only in a time zone."""
     kind = table.schema()[column]
     return bool(kind.is_timestamp() and kind.timezone)
 
 
 def _user_text(column: Any, user: str, periods: Periods) -> Any:  # noqa: ANN401
-    """Return a user id as text, another for each; of other types equal ids may differ as text."""
+    """Return user ids as text, one for each; equal ids of other types may differ as text."""
     kind = column.type()
     if not (kind.is_string() or kind.is_integer() or kind.is_uuid()):
         raise SourceError(
             f"--protect {periods.protect} needs a user column of text or whole numbers; {user!r} "
-            f"holds {_kind(kind)}. Give it as text"
+            f"holds {_kind(kind)}. Convert it to text"
         )
     return column.cast("string")
 
@@ -229,7 +229,8 @@ def _check_zone(name: str) -> None:
         known = name in zoneinfo.available_timezones()
     if not known:
         raise SettingsError(
-            "a time zone is a name of the IANA database, spelled as there: Europe/Berlin or UTC"
+            "a time zone is a name in the IANA database, spelled as it is there: Europe/Berlin or "
+            "UTC"
         )
 
 

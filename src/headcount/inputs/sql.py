@@ -1,4 +1,4 @@
-"""Queries that a user writes: checked, and suggested."""
+"""Queries that users write: checking them, and suggesting some."""
 
 import logging
 
@@ -6,17 +6,17 @@ from headcount.errors import SourceError
 
 
 def cast_of_column(column: str, kind: str) -> str:
-    """Return the options that make values of a type out of text in files, which DuckDB reads.
+    """Return the options with which DuckDB converts a column of text in files to a type.
 
-    Anything else becomes NULL, and is never an error.
+    Text that cannot be converted becomes NULL, and is never an error.
     """
-    name = '"' + column.replace('"', '""') + '"'  # also a plain word may be one of SQL's own
+    name = '"' + column.replace('"', '""') + '"'  # even a plain word may be an SQL keyword
     query = f"SELECT * REPLACE (TRY_CAST({name} AS {kind}) AS {name}) FROM events"  # noqa: S608 (shown, not run)
     return f"--sql '{query}' (sql=)"
 
 
 def single_select(sql: str, dialect: str) -> str:
-    """Refuse anything but one SELECT; return it as it was understood, so that this is what runs."""
+    """Refuse anything but one SELECT; return it as it was parsed, so that exactly this runs."""
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError

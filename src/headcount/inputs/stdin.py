@@ -1,6 +1,6 @@
-"""stdin as a source: kept in the folder of the session, which is gone when the release is over.
+"""stdin as a source: kept in the session's folder, which is removed when the release is over.
 
-Events are read several times, and a pipe can be read once.
+Events are read several times, but a pipe can be read only once.
 """
 
 import errno
@@ -17,15 +17,15 @@ from headcount.errors import EngineError, SettingsError, SourceError
 #: What stdin is called as a source.
 STDIN = "-"
 
-# The most that is copied at a time: enough that Python's part is small.
+# The most bytes copied at a time: enough for Python's share of the work to be small.
 _CHUNK = 2**20
 _SECONDS_BETWEEN_LOOKS = 0.1  # for a signal or a token, while nothing comes in
 
 
 def kept_stdin(session: Session, layout: Layout) -> Path:
-    """Return a file with all that comes in on stdin; the first call reads it.
+    """Return a file with everything from stdin; the first call reads it.
 
-    The folder is one that only this user may enter, and goes with the session, whatever happens.
+    Only this user may enter its folder, which is removed with the session, whatever happens.
     """
     if layout.form is None:
         raise SettingsError(
@@ -57,8 +57,8 @@ def kept_stdin(session: Session, layout: Layout) -> Path:
 def _arrived(session: Session, stream: BufferedReader) -> bytes:
     """Return what has come in, or nothing at the end.
 
-    A signal that comes just before a process waits for a pipe does not end the waiting, and a token
-    never does. So it waits for a moment at a time.
+    A signal that comes just before a process waits for a pipe does not end the wait, and a token
+    never does. So this waits for a moment at a time.
     """
     session.cancel.check()
     while not select.select([stream], [], [], _SECONDS_BETWEEN_LOOKS)[0]:

@@ -6,18 +6,18 @@ from enum import Enum
 class Unit(Enum):
     """What neighbouring datasets differ in; the value is the text that a guarantee states."""
 
-    #: A table or file, or SQL that reads the rows of one, one by one.
+    #: A table or file, or SQL that reads the rows of one, one at a time.
     USER = "one user: all rows of one user id, added or removed"
     #: SQL in which one person's rows may change what becomes of another's.
     QUERY = "one user: all rows of one user id in the result of the given SQL, added or removed"
-    #: A view of a database: what it does to the rows below is not looked at.
+    #: A database view: what it does to the underlying rows is not examined.
     VIEW = "one user: all rows of one user id in the given view, added or removed"
     #: An Ibis expression that is more than a table.
     EXPRESSION = (
         "one user: all rows of one user id in the result of the given Ibis expression, added or "
         "removed"
     )
-    #: SQL whose user column is not known to be a column of a table, unchanged.
+    #: SQL whose user column is not known to be an unchanged column of a table.
     COMPUTED = (
         "one value of the user column that the given SQL computes: all rows of its result with "
         "that value, added or removed"
@@ -27,8 +27,9 @@ class Unit(Enum):
         """Return the text of a guarantee.
 
         Args:
-            within: the period whose rows of a user are protected together; None for all rows of a
-                user. Then it says what that means for somebody with rows in several (`unit.md`).
+            within: the period within which a user's rows are protected; None if all of them are.
+                For a period, it also says what that means for somebody with rows in several
+                (`unit.md`).
         """
         if within is None:
             return self.value
@@ -41,14 +42,14 @@ class Unit(Enum):
 
     @classmethod
     def of(cls, text: str) -> "Unit | None":
-        """Return the unit that a guarantee states, whatever the period; None if it is another."""
+        """Return the unit that a guarantee states, whatever the period; None if it states none."""
         periods = PROTECTED_PERIODS.values()
         return next((unit for unit in cls if text in map(unit.stated, periods)), None)
 
 
 _CHANGED = ", added or removed"
 
-#: What ``protect=`` accepts, and within which period a user's rows are protected then.
+#: What ``protect=`` accepts, and the period within which it protects a user's rows.
 PROTECTED_PERIODS = {
     "user": None,
     "user-day": "day",

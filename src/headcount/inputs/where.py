@@ -1,8 +1,8 @@
 """A condition on the rows that are read, written as in SQL: ``country = 'DE' AND age >= 18``.
 
-It is parsed here and put together again as an Ibis expression, so that no text of it reaches an
-engine: what is not listed below is refused. All of what is listed sees the columns of one row, and
-gives the same for the same row, so whose privacy is protected stays as it was.
+It is parsed here and rebuilt as an Ibis expression, so that its text never reaches an engine;
+anything not listed below is refused. Everything listed sees the columns of one row only, and always
+gives the same result for it, so whose privacy is protected does not change.
 """
 
 import logging
@@ -20,7 +20,7 @@ from headcount.errors import SourceError
 
 _Node: TypeAlias = Any  # of sqlglot
 
-# sqlglot's dialect whose syntax a condition has, on every engine.
+# The sqlglot dialect that a condition is written in, on every engine.
 _DIALECT = "duckdb"
 
 _COMPARE = {"EQ": eq, "NEQ": ne, "GT": gt, "GTE": ge, "LT": lt, "LTE": le}
@@ -50,7 +50,7 @@ _SYNTAX = "Column Identifier Literal Boolean Null Paren Not Is In Between Like I
 _MORE = "TryCast DataType DPipe Coalesce Abs Extract Var"
 _KNOWN = {*_COMPARE, *_LOGIC, *_ARITHMETIC, *_OF_TEXT, *_OF_TIME, *_SYNTAX.split(), *_MORE.split()}
 
-# How text that is compared with a time is read: by ISO 8601 and nothing looser.
+# How text is read that is compared with a time (as ISO 8601, nothing looser) or with a UUID.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "timestamp": datetime.fromisoformat,
@@ -59,7 +59,7 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
 }
 _EXAMPLE = "2026-05-31 or 2026-05-31 12:00:00"
 
-# Kinds of values that are compared with each other, as Ibis tells them.
+# Kinds of values that can be compared with their own kind, as Ibis names them.
 _KINDS = ("numeric", "string", "boolean", "date", "timestamp", "time", "uuid")
 
 _SEE = "see --sql (sql=) for what a condition cannot express"
@@ -70,20 +70,20 @@ class Where:
     """A condition on the columns of a row.
 
     Attributes:
-        text: as it was written.
-        columns: those that it names, in the order in which they first appear.
+        text: the condition as it was written.
+        columns: the columns that it names, in the order in which they first appear.
     """
 
     text: str
     columns: tuple[str, ...]
 
     def applied_to(self, table: Expression) -> Expression:
-        """Return the rows of a table of which the condition is true.
+        """Return the rows of a table for which the condition is true.
 
         Formal guarantee: whether a row is left out depends on that row alone.
 
         Raises:
-            SourceError: a column is not there, or what is compared has different types.
+            SourceError: a column is missing, or values of different types are compared.
         """
         for column in self.columns:
             if column not in table.columns:
@@ -93,18 +93,18 @@ class Where:
             condition = _Translation(table).of(_condition(self.text))
         except SourceError:
             raise
-        except Exception:  # whatever Ibis does not accept: it has seen types and the condition only
+        except Exception:  # whatever Ibis rejects: it has seen only types and the condition
             raise _refused("compares or combines values of incompatible types") from None
         if not condition.type().is_boolean():
-            raise _refused("is neither true nor false of a row")
+            raise _refused("is neither true nor false for a row")
         return table.filter(condition)
 
 
 def parsed(text: str) -> Where:
-    """Return a condition that is well formed, whatever the columns of the table are.
+    """Return a condition after checking its form, whatever the columns of the table are.
 
     Raises:
-        SourceError: it is more than one condition on the columns of a row, or less.
+        SourceError: it is not exactly one condition on the columns of a row.
     """
     from sqlglot import exp
 
@@ -126,7 +126,7 @@ def _condition(text: str) -> _Node:
 
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is refused below
     try:
-        # After this word no name of a column is taken for a command.
+        # After this word, no column name is taken for a command.
         found = Dialect.get_or_raise(_DIALECT).parse_into(exp.Where, f"WHERE {text}")
     except (SqlglotError, RecursionError):
         found = []
@@ -161,7 +161,7 @@ class _Translation:
         self._table = table
 
     def of(self, node: _Node) -> Expression:
-        """Return the expression of a part of the condition."""
+        """Return the expression for a part of the condition."""
         name = type(node).__name__
         if name in _LOGIC:
             sides = [self._boolean(side) for side in node.flatten()]
@@ -196,7 +196,7 @@ class _Translation:
             return ibis.literal(bool(node.this))
         value = self.of(node)
         if not value.type().is_boolean():
-            raise _refused("uses AND, OR or NOT with what is neither true nor false")
+            raise _refused("uses AND, OR or NOT with something that is neither true nor false")
         return value
 
     def _null(self, node: _Node) -> Expression:
@@ -292,9 +292,8 @@ class _Translation:
             return first.cast("timestamp"), second.cast("timestamp")
         if len(kinds) > 1 or None in kinds:
             raise _refused(
-                "compares values of different types. Put text in single quotes; of text, "
-                "TRY_CAST(… AS DOUBLE) makes a number, and all columns of CSV and JSON files are "
-                "text"
+                "compares values of different types. Put text in single quotes; TRY_CAST(… AS "
+                "DOUBLE) turns text into a number, and all columns of CSV and JSON files are text"
             )
         return first, second
 
@@ -315,7 +314,7 @@ def _of_kind(value: Expression, kind: str, called: str) -> Expression:
 
 
 def _literal_of(text: str, kind: Any) -> Expression:  # noqa: ANN401 (a type of Ibis)
-    """Return a text as a time, which is checked here and not by an engine."""
+    """Return text as a value of a type, checked here and not by an engine."""
     import ibis
 
     kind = ibis.dtype(kind)
@@ -323,14 +322,16 @@ def _literal_of(text: str, kind: Any) -> Expression:  # noqa: ANN401 (a type of 
         return ibis.literal(text)
     read = next((of for name, of in _FROM_TEXT.items() if getattr(kind, f"is_{name}")()), None)
     if read is None:
-        raise _refused("has text in quotes where something other than text is compared")
+        raise _refused("has text in quotes where a value of another type is needed")
     try:
         value = read(text)
     except ValueError:
-        raise _refused(f"has text in quotes that is not a valid {kind}, as in {_EXAMPLE}") from None
+        raise _refused(
+            f"has text in quotes that is not a valid {kind}; dates and times look like {_EXAMPLE}"
+        ) from None
     if isinstance(value, datetime):
         if value.tzinfo is not None and not kind.timezone:
-            raise _refused("has a time with a zone, and the column has none")
+            raise _refused("has a time with a zone, but the column has none")
         if value.tzinfo is None and kind.timezone:
             value = value.replace(tzinfo=UTC)
     return ibis.literal(value, type=kind)
@@ -357,7 +358,7 @@ def _type(node: _Node) -> str:
 
 
 def _only(node: _Node, *arguments: str) -> None:
-    """Refuse forms of an expression with more to it than is translated."""
+    """Refuse an expression with more arguments than are translated."""
     more = [key for key, value in node.args.items() if value and key not in arguments]
     if more:
-        raise _refused(f"uses {_called(node)} in a form that is not known here")
+        raise _refused(f"uses {_called(node)} in a form that is not supported")

@@ -1,8 +1,8 @@
 """What each user has of each item, in whole numbers, on the engine that keeps the rows (sums.md).
 
-All of it is exact: a value becomes a whole number row by row, and from there on nothing but whole
-numbers of 64 bits is added, divided and compared. So no user's amount depends on the order in which
-an engine works, and with that on anybody else's rows.
+All of it is exact: each row's value becomes a whole number, and from then on only whole numbers are
+added, divided and compared. So no user's amount depends on the order in which an engine works, nor
+through that on anybody else's rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,25 +28,25 @@ from headcount.views.protocol import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Floats beyond this are infinite, and NaN is more than any number on the engines that keep rows.
+#: Floats beyond this are infinite, and NaN exceeds any number on the engines that keep rows.
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
-# Larger sizes are as good as this one, and MOST_ROWS of it are a float yet.
+# Larger sizes are treated as this one; MOST_ROWS times it is still a finite float.
 _LARGEST_SIZE = 2.0**200
-# Twice this, and a divisor, stay below 2⁶³.
+# Twice this plus a divisor stays below 2⁶³.
 _LARGEST_SUM = 2**61
-# Of a squared norm: above it factors lose digits, below it none.
+# Up to this many bits of a squared norm, factors lose no digits; beyond it they do.
 _EXACT_BITS = 62 - 2 * FACTOR_BITS
 
 
 class EngineAmounts:
-    """Amounts as `headcount.views.protocol.Amounts` asks about them."""
+    """The `headcount.views.protocol.Amounts` of rows on an engine."""
 
     def __init__(self, passes: Passes, max_rows: int | None = None) -> None:
-        """Take the rows that were kept.
+        """Use the rows that were kept.
 
         Args:
-            passes: which keep all rows, not only pairs.
-            max_rows: how many rows of a user and an item count; None for all. Which these are is a
+            passes: passes that keep all rows, not only pairs.
+            max_rows: how many rows per user and item count; None for all. Which ones count is a
                 fixed function of the user's own rows, pseudo-random so that no value is favoured.
         """
         self._passes = passes
@@ -56,7 +56,7 @@ class EngineAmounts:
         self._middles: dict[Quantity, Expression] = {}
 
     def _rows_of(self, released: "pa.Table") -> Expression:
-        """Return the rows that count of released items: those of others have no influence."""
+        """Return the rows of released items that count: those of others have no influence."""
         if self._released is not released:
             passes = self._passes
             listed = passes.public(released.select(passes.items))
@@ -75,7 +75,7 @@ class EngineAmounts:
         scattered, place = unused_name("scattered", taken), unused_name("place", taken)
         columns = [rows[name] for name in (passes.user, *values)]
         rows = rows.mutate(**{scattered: passes.scattered(columns)})
-        # Rows that tie are equal in all that counts.
+        # Rows that tie are equal in everything that counts.
         window = ibis.window(group_by=[passes.user, *passes.items], order_by=[scattered, *values])
         rows = rows.mutate(**{place: ibis.row_number().over(window)})
         kept = rows.filter(rows[place] < max_rows)
@@ -84,7 +84,7 @@ class EngineAmounts:
     def magnitudes(
         self, quantity: Quantity, released: "pa.Table", at_least: Sequence[float]
     ) -> list[int]:
-        """How many users may have at least so much of a released item, for each bound."""
+        """For each bound, how many users may have at least that much of a released item."""
         import ibis
 
         passes, rows = self._passes, self._rows_of(released)
@@ -107,20 +107,20 @@ class EngineAmounts:
     def middles(
         self, quantity: Quantity, released: "pa.Table", at_least: Sequence[float]
     ) -> list[int]:
-        """How many users' middle value, of released items, is at least so large, for each bound."""
+        """For each bound, how many users' middle value of released items is at least that large."""
         rows = self._rows_of(released)
         if quantity not in self._middles:
             self._middles[quantity] = self._passes.keep(self._middle_values(rows, quantity))
         return self._reaching(self._middles[quantity], "value", map(_float, at_least))
 
     def _middle_values(self, rows: Expression, quantity: Quantity) -> Expression:
-        """Return the middle value of each user who has one: of an even number, the lower."""
+        """Return the middle value of each user who has values: of an even number, the lower one."""
         import ibis
 
         value = self._value(rows, quantity)
         known = rows.filter(_is_finite(value))
         known = known.select(person=known[self._passes.user], value=_placed(value, quantity))
-        # Which of two equal values comes first does not matter: what is taken is the value.
+        # Which of two equal values comes first does not matter: only the value is taken.
         place = ibis.row_number().over(ibis.window(group_by="person", order_by="value"))
         number = known.count().over(ibis.window(group_by="person"))
         placed = known.mutate(place=place, number=number)
@@ -134,7 +134,7 @@ class EngineAmounts:
         released: "pa.Table",
         divisors: Integers,
     ) -> None:
-        """Fix, for each released item and each user who has it, whole numbers for quantities."""
+        """Fix whole numbers for quantities, for each released item and each user who has it."""
         passes, rows = self._passes, self._rows_of(released)
         self._items = released.num_rows
         names = [f"amount{number}" for number in range(len(quantities))]
@@ -157,7 +157,7 @@ class EngineAmounts:
         self._amounts = passes.keep(chosen)
 
     def norms(self, place: int, shift: int, at_least: Sequence[int]) -> list[int]:
-        """How many users' amounts have at least so large a squared norm, for each bound."""
+        """For each bound, how many users' amounts have at least that large a squared norm."""
         return self._reaching(self._norms(place, shift), "squared", map(whole, at_least))
 
     def scaled_sums(self, place: int, ration: Ration) -> Integers:
@@ -178,12 +178,12 @@ class EngineAmounts:
         return rows[self._passes.values[quantity.column or ""]]
 
     def _added(self, rows: Expression, quantity: Quantity, grid: float) -> Expression:
-        """Return what is added up over the rows of a user and an item, as a whole number."""
+        """Return the sum over the rows of a user and an item, as a whole number."""
         import ibis
 
         if quantity.kind == "sum":
             total = self._passes.exact_sum(_on_grid(self._value(rows, quantity), quantity, grid))
-            # Compared before it is cast: it may need more than 64 bits.
+            # Clipped before it is cast: it may need more than 64 bits.
             return ibis.greatest(ibis.least(total, whole(_LARGEST_SUM)), whole(-_LARGEST_SUM)).cast(
                 "int64"
             )
@@ -195,21 +195,21 @@ class EngineAmounts:
         return ibis.least(number.cast("int64"), whole(most)) * whole(int(1 / grid))
 
     def _divided(self, amount: Expression, divisor: Expression) -> Expression:
-        """Return the nearest whole number to a quotient, halves away from 0."""
+        """Return a quotient to the nearest whole number, halves away from 0, and capped."""
         import ibis
 
         nearest = self._passes.quotient(whole(2) * amount.abs() + divisor, whole(2) * divisor)
         return _with_sign_of(amount, ibis.least(nearest, whole(LARGEST_AMOUNT)))
 
     def _norms(self, place: int, shift: int) -> Expression:
-        """Return the squared norm of each user's amounts, in units rounded up."""
+        """Return each user's squared norm, with amounts in units of 2^shift, rounded up."""
         amount = self._amounts[f"amount{place}"].abs()
         part = self._rounded_up(amount, shift)
         parts = self._amounts.select("person", square=part * part)
         return parts.group_by("person").agg(squared=parts["square"].sum().cast("int64"))
 
     def _factor(self, squared: Expression, bits: int) -> Expression:
-        """Return a whole a ≤ F with a²·squared ≤ F²·2^bits, F = 2^FACTOR_BITS."""
+        """Return a whole number a ≤ F with a²·squared ≤ F²·2^bits, where F = 2^FACTOR_BITS."""
         import ibis
 
         exact = min(bits, _EXACT_BITS)
@@ -218,20 +218,20 @@ class EngineAmounts:
         return ibis.least(root_of(most), whole(2**FACTOR_BITS))
 
     def _rounded_up(self, number: Expression, shift: int) -> Expression:
-        """Return ⌈number / 2^shift⌉ of a number that is not negative."""
+        """Return ⌈number / 2^shift⌉ for a number that is not negative."""
         unit = 2**shift
         return self._passes.quotient(number + whole(unit - 1), whole(unit))
 
     def _reaching(
         self, users: Expression, column: str, at_least: Iterable[Expression]
     ) -> list[int]:
-        """Return how many of some users, a row each, have at least so much in a column."""
+        """Return, for each bound, how many users, one per row, have at least that in a column."""
         each = {
             f"bound{number}": as_number(users[column] >= bound).sum()
             for number, bound in enumerate(at_least)
         }
         (row,) = self._passes.run(users.aggregate(**each), 1).to_pylist()
-        return [int(number or 0) for number in row.values()]  # where nobody is, there are NULLs
+        return [int(number or 0) for number in row.values()]  # NULL if there are no users
 
 
 def _float(number: float) -> Expression:
@@ -241,13 +241,13 @@ def _float(number: float) -> Expression:
 
 
 def _is_finite(value: Expression) -> Expression:
-    """Return whether a value is a number: NULL, NaN and infinities are none."""
+    """Return whether a value is a finite number: not NULL, NaN or infinite."""
     largest = _float(_LARGEST_FLOAT)
     return value.notnull() & (value <= largest) & (value >= _float(-_LARGEST_FLOAT))
 
 
 def _placed(value: Expression, quantity: Quantity) -> Expression:
-    """Return a value within its bounds, and as far from 0 as it is from the centre."""
+    """Return a value, clipped to its bounds, minus the centre."""
     import ibis
 
     if quantity.bounds is not None:
@@ -257,10 +257,10 @@ def _placed(value: Expression, quantity: Quantity) -> Expression:
 
 
 def _on_grid(value: Expression, quantity: Quantity, grid: float) -> Expression:
-    """Return a value as the nearest multiple of a grid, LARGEST_VALUE of them at most.
+    """Return the number of grid steps nearest to a value, at most LARGEST_VALUE.
 
-    What is small or large is told apart before it is multiplied, which cannot overflow then, nor
-    underflow: PostgreSQL makes errors of both.
+    Small and large values are singled out before the multiplication, which then can neither
+    overflow nor underflow: in PostgreSQL both are errors.
     """
     import ibis
 

@@ -1,7 +1,7 @@
 """A population held as arrays of distinct pairs: every question is one loop over their parts.
 
-All answers are exact, in whole numbers of 64 bits, and the same as those of
-`headcount.views.engine_population`, number by number.
+All answers are exact 64-bit integers and, number by number, those of
+`headcount.views.engine_population`.
 """
 
 import threading
@@ -23,7 +23,7 @@ _EXACT = 2**53
 
 
 class ArrayPopulation:
-    """Who has what, as `headcount.views.protocol.Population` asks it; items are known by codes.
+    """Who has what: a `headcount.views.protocol.Population` that knows its items by codes.
 
     Attributes:
         found_items: the codes of the items found, in the order they were found.
@@ -36,8 +36,8 @@ class ArrayPopulation:
         self._shelf = shelf
         self._number_of_items = number_of_items
         self._workers = workers
-        self._open: list[Part] | None = self._all  # without the items found; None: to be made
-        self._known: list[Part] | None = None  # of the items found, by their places; the same
+        self._open: list[Part] | None = self._all  # without the items found; None: not made yet
+        self._known: list[Part] | None = None  # only these items, by position; None: likewise
         self._counts: Integers | None = None
         self.found_items: Integers = np.zeros(0, dtype=np.int64)
 
@@ -53,7 +53,7 @@ class ArrayPopulation:
         return self._counts
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
-        """How many users have at least so many items that are not found yet, for each bound."""
+        """For each bound, how many users have at least that many items not yet found."""
 
         def of(part: Part) -> NDArray[np.int64]:
             return part.sizes.size - np.searchsorted(np.sort(part.sizes), at_least)
@@ -61,7 +61,7 @@ class ArrayPopulation:
         return self._total(of, self._open_parts(), len(at_least))
 
     def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
-        """For items not found yet, the sum of their users' weights, if it is large enough."""
+        """For items not yet found, the sum of their users' weights, if it is large enough."""
 
         def given(part: Part) -> tuple[NDArray[Any], Integers]:
             each = _root(unit**2 // part.sizes.astype(np.int64))
@@ -73,15 +73,15 @@ class ArrayPopulation:
         return ItemWeights(sums[codes], codes)
 
     def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
-        """Add items to those found: the ones at these places of an answer of `weights`."""
+        """Add the items at these positions of an answer of `weights` to those found."""
         new = weights.items[np.array(places, dtype=np.int64)]
         if new.size:
             self.found_items = np.concatenate([self.found_items, new])
             self._open = self._known = None
 
     def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
-        """For each found item, the sum of its users' shares; with a base also that of all users."""
-        everybody = costs.size  # as if it were one more item, which all have
+        """For each found item, the sum of its users' shares; with a base, that of all users too."""
+        everybody = costs.size  # as if it were one more item that every user has
 
         def taken(part: Part) -> tuple[NDArray[Any], Integers]:
             over = _Over(part, costs, base)
@@ -97,7 +97,7 @@ class ArrayPopulation:
     def losers(
         self, costs: Integers, weights: Integers, at_least: Sequence[int], base: int = 0
     ) -> list[int]:
-        """How many users lose at least so much, for each bound, which is 1 or more."""
+        """For each bound, which is 1 or more, how many users lose at least that much."""
         weights = np.where(costs > 0, weights, 0)
 
         def of(part: Part) -> NDArray[np.int64]:
@@ -109,7 +109,7 @@ class ArrayPopulation:
     def lost(
         self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
     ) -> list[int]:
-        """Return the sums over users of what they lose, between −m and m of one user."""
+        """Return the sums over users of what they lose, clipped to ±m for each user."""
         features = [np.where(costs > 0, feature, 0) for feature in features]
 
         def of(part: Part) -> NDArray[np.int64]:
@@ -121,7 +121,7 @@ class ArrayPopulation:
         return self._total(of, self._known_parts(), len(most))
 
     def _open_parts(self) -> list[Part]:
-        """Return the pairs of items that are not found."""
+        """Return the pairs of items that are not yet found."""
         if self._open is None:
             is_open = np.ones(self._number_of_items, dtype=np.bool_)
             is_open[self.found_items] = False
@@ -129,9 +129,9 @@ class ArrayPopulation:
         return self._open
 
     def _known_parts(self) -> list[Part]:
-        """Return the pairs of found items, each by its place among those found."""
+        """Return the pairs of found items, each item given by its position among those found."""
         if self._known is None:
-            self._open = None  # nobody asks for it once items are counted; memory is worth more
+            self._open = None  # not needed once items are counted: this frees its memory
             place = np.full(self._number_of_items, -1, dtype=np.int32)
             place[self.found_items] = np.arange(self.found_items.size, dtype=np.int32)
 
@@ -151,7 +151,7 @@ class ArrayPopulation:
         return [part for part in self._each(chosen, self._all) if part.sizes.size]
 
     def _each(self, do: Callable[[Part], _Result], parts: Sequence[Part]) -> Iterator[_Result]:
-        """Do something to each part, which is in memory no longer than that takes."""
+        """Apply a function to each part, which stays in memory only as long as that takes."""
 
         def done(part: Part) -> _Result:
             result = do(part)
@@ -163,7 +163,7 @@ class ArrayPopulation:
     def _total(
         self, of: Callable[[Part], NDArray[np.int64]], parts: Sequence[Part], number: int
     ) -> list[int]:
-        """Return the sum of a few numbers of each part."""
+        """Return the sums over all parts of a few numbers of each."""
         total = np.zeros(number, dtype=np.int64)
         for each in self._each(of, parts):
             total += each
@@ -178,7 +178,7 @@ class ArrayPopulation:
     ) -> Integers:
         """Return sums by item; ``of`` gives items and their values, none above ``largest``.
 
-        Without values they are counts.
+        If it gives no values, the sums are counts.
         """
         total, lock = np.zeros(number, dtype=np.int64), threading.Lock()
 
@@ -200,15 +200,15 @@ class ArrayPopulation:
 
 
 class _Over:
-    """The users of a part whose items cost more than a ration: whoever else has a whole share.
+    """The users of a part whose items cost more than a ration; all others have a whole share.
 
-    A user whose costs are at most RATION, with the base, has the share GRID, by its definition, and
-    loses nothing.
+    A user whose costs plus the base are at most RATION has the share GRID, by definition, and loses
+    nothing.
 
     Attributes:
         sizes: how many items each has.
         shares: the share of each, below GRID.
-        items: the items of all of them, in their order.
+        items: the items of all of them, in the order of the users.
     """
 
     def __init__(self, part: Part, costs: Integers, base: int) -> None:
@@ -229,6 +229,6 @@ class _Over:
 
 
 def _root(numbers: Integers) -> Integers:
-    """Return whole square roots: a float's, and one less where that is too large."""
+    """Return square roots, rounded down: those of floats, minus 1 where they are too large."""
     roots = np.sqrt(numbers.astype(np.float64)).astype(np.int64)
     return roots - (roots * roots > numbers)

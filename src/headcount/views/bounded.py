@@ -1,4 +1,4 @@
-"""Distinct users per item when only so many items of each user count."""
+"""Distinct users per item, with a bound on how many items of each user count."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -32,7 +32,7 @@ def bounded_counts(
     pairs = passes.pairs
     columns = [pairs[column] for column in (passes.user, *items)]
     pairs = pairs.mutate(**{scattered: reduce(events.engine.stable_hash, columns)})
-    # Ties go by the items, so that nothing is left to the order in which the engine works.
+    # Ties are broken by the items, so that the order in which the engine works has no influence.
     by_user = ibis.window(group_by=passes.user, order_by=[scattered, *items])
     pairs = pairs.mutate(**{place: ibis.row_number().over(by_user)})
     counted = pairs.filter(pairs[place] < max_items_per_user).group_by(items)

@@ -1,4 +1,4 @@
-"""A population in arrays of this process, of events on an engine that gives out rows as codes."""
+"""A population in arrays of this process, from an engine that provides rows as codes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,17 +18,17 @@ from headcount.views.workers import Workers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The part of the memory that keys may take, and arrays as much, beside what the engine takes. It
-# need not be large: on 10⁸ rows a release took 50.3 s of processors with most keys in files and
-# 49.4 s with all of them in memory.
+# Keys may take one part in this many of the memory, and arrays as much again, besides what the
+# engine takes. It need not be large: on 10⁸ rows a release took 50.3 s of processor time with most
+# keys in files and 49.4 s with all of them in memory.
 _SHARE = 6
 _ERROR_PREFIX = "the events cannot be read"
 
 
 class CodedPopulation(ArrayPopulation):
-    """Who has what in some events, as `headcount.views.protocol.Pairs` asks it.
+    """Who has what in some events: a `headcount.views.protocol.Pairs`.
 
-    Users are told apart by their exact ids and items by the very values that all other passes
+    Users are told apart by their exact ids, and items by the same values that all other passes
     group by (`headcount.views.histogram.exact_pairs`). The names of items stay on the engine.
     """
 
@@ -43,7 +43,7 @@ class CodedPopulation(ArrayPopulation):
         shelf = Shelf(session.folder, session.memory_bytes // _SHARE)
         session.progress("numbering the items")
         with engine.coded_rows(rows, person, items, _ERROR_PREFIX) as coded:
-            # Once: into how many divisions users are dealt depends on how many there are.
+            # Once for all divisions: how many there are depends on the number of users.
             session.progress("reading who has what")
             parts = running(lambda: gathered(coded, workers, shelf), _ERROR_PREFIX, engine.expected)
         if not events.repeatable:
@@ -52,7 +52,7 @@ class CodedPopulation(ArrayPopulation):
         super().__init__(parts, coded.number_of_items, workers, shelf)
 
     def highest_counts(self, limit: int) -> TopCounts:
-        """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
+        """Return the highest ``limit`` counts of distinct users, from the same snapshot."""
         import pyarrow as pa
 
         counts = self.counts()
@@ -60,20 +60,20 @@ class CodedPopulation(ArrayPopulation):
         if limit < counts.size:
             least = max(least, int(np.partition(counts, counts.size - limit)[counts.size - limit]))
         codes = np.flatnonzero(counts >= least)
-        # Ties are broken by the items themselves, whose order codes have.
+        # Ties are broken by the items themselves: codes are in their order.
         codes = codes[np.argsort(-counts[codes], kind="stable")][:limit]
         return TopCounts(self._named(codes), pa.chunked_array([to_arrow(counts[codes])]))
 
     def found_names(self) -> "pa.Table":
-        """Return the found items, one row each, in the order they were found: public."""
+        """Return the found items, which are public, one row each, in the order they were found."""
         return self._named(self.found_items)
 
     def found_named(self, positions: Integers) -> "pa.Table":
-        """Return the names of found items, given by their places among those found."""
+        """Return the names of found items, given their positions among those found."""
         return self._named(self.found_items[positions])
 
     def _named(self, codes: Integers) -> "pa.Table":
-        """Return the names of items, given by their codes."""
+        """Return the names of items, given their codes."""
         import pyarrow as pa
 
         engine, prefix = self._events.engine, "the items cannot be named"

@@ -1,7 +1,7 @@
 """The population of a rationed release, held by the engine that holds the events.
 
-Users and items are numbered once, and every question is one pass over pairs of numbers, joined with
-a small public table; what comes back is one number per item, or one number.
+Users and items are numbered once. Every question is then a pass over pairs of numbers, joined with
+a small public table; the answer is one number per item, or one per bound or feature.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class EnginePopulation:
-    """Who has what in some events, as `headcount.views.protocol.Population` asks it."""
+    """Who has what in some events: a `headcount.views.protocol.Pairs`."""
 
     def __init__(
         self, events: Events, user: str, items: Sequence[str], passes: Passes | None = None
@@ -33,7 +33,7 @@ class EnginePopulation:
         self._events = events
         self._passes: Queries
         self._passes = passes = passes or Passes(events, user, items)
-        # None may be the name of an item column, which would take its place in a join.
+        # None of these may be the name of an item column, which would replace it in a join.
         names = ("item_number", "users", "user_number", "items_of_user")
         self._item_number, self._users, user_number, items_of_user = (
             unused_name(name, items) for name in names
@@ -50,17 +50,17 @@ class EnginePopulation:
         )
 
     def highest_counts(self, limit: int) -> TopCounts:
-        """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
+        """Return the highest ``limit`` counts of distinct users, from the same snapshot."""
         return highest(self._events, self._items, self._passes.items, self._users, limit)
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
-        """How many users have at least so many items that are not found yet, for each bound."""
+        """For each bound, how many users have at least that many items not yet found."""
         sizes = self._split.open_sizes
         each = {f"bound{bound}": as_number(sizes["items"] >= bound).sum() for bound in at_least}
         return self._numbers(sizes.aggregate(**each))
 
     def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
-        """For items not found yet, the sum of their users' weights, if it is large enough."""
+        """For items not yet found, the sum of their users' weights, if it is large enough."""
         sizes = self._split.open_sizes
         giving = sizes.filter(sizes["items"] <= max_items_per_user)
         giving = giving.select("user_number", weight=self._weight(unit, giving["items"]))
@@ -69,25 +69,25 @@ class EnginePopulation:
         sums = sums.filter(sums["total"] >= max(1, at_least))
         sums = sums.select(**{self._item_number: "item_number", self._users: "total"})
         named = sums.join(self._items.drop(self._users), self._item_number)
-        # In the order of the items: that of a hash table would tell, where noisy weights tie.
+        # In the order of the items: a hash table's would reveal something where noisy weights tie.
         answer = self._passes.run(named.order_by(self._passes.items))
         return ItemWeights(to_numpy(answer[self._users]), answer.drop_columns(self._users))
 
     def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
-        """Add items to those found: the ones at these places of an answer of `weights`."""
+        """Add the items at these positions of an answer of `weights` to those found."""
         new = weights.items.take(to_arrow(np.array(places, dtype=np.int64)))
         self._split = replace(self._split, rounds=(*self._split.rounds, new))
 
     def found_names(self) -> "pa.Table":
-        """Return the found items, one row each, in the order they were found: public."""
+        """Return the found items, which are public, one row each, in the order they were found."""
         return self._split.found.select(self._passes.items)
 
     def found_named(self, positions: Integers) -> "pa.Table":
-        """Return the names of found items, given by their places among those found."""
+        """Return the names of found items, given their positions among those found."""
         return self.found_names().take(to_arrow(positions))
 
     def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
-        """For each found item, the sum of its users' shares; with a base also that of all users."""
+        """For each found item, the sum of its users' shares; with a base, that of all users too."""
         pairs = self._priced({"cost": costs})
         each = pairs.group_by("user_number").agg(spent=pairs["cost"].sum().cast("int64"))
         shares = each.select("user_number", share=self._share(each["spent"], base))
@@ -106,7 +106,7 @@ class EnginePopulation:
     def losers(
         self, costs: Integers, weights: Integers, at_least: Sequence[int], base: int = 0
     ) -> list[int]:
-        """How many users lose at least so much, for each bound."""
+        """For each bound, how many users lose at least that much."""
         lost = self._lost(costs, [weights], base)
         each = {
             f"bound{bound}": as_number(lost["lost0"] >= whole(bound)).sum() for bound in at_least
@@ -116,7 +116,7 @@ class EnginePopulation:
     def lost(
         self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
     ) -> list[int]:
-        """Return the sums over users of what they lose, between −m and m of one user."""
+        """Return the sums over users of what they lose, clipped to ±m for each user."""
         import ibis
 
         lost = self._lost(costs, features, base)
@@ -149,11 +149,11 @@ class EnginePopulation:
         )
 
     def _numbers(self, row: Expression) -> list[int]:
-        """Return the numbers of a table of one row; where nobody is, there are NULLs."""
+        """Return the numbers of a table of one row; a NULL, over no users, is 0."""
         return [int(number or 0) for number in self._passes.run(row, 1).to_pylist()[0].values()]
 
     def _priced(self, columns: dict[str, NDArray[np.int64]]) -> Expression:
-        """Return the pairs of found items that cost something, with public columns beside them."""
+        """Return the pairs of found items that cost something, with public columns added."""
         import pyarrow as pa
 
         priced = np.flatnonzero(columns["cost"] > 0)
@@ -162,7 +162,7 @@ class EnginePopulation:
         return self._split.found_pairs.join(public, "place")
 
     def _weight(self, unit: int, items: Expression) -> Expression:
-        """Return what a user with so many items gives to each."""
+        """Return what a user with that many items gives to each."""
         return root_of(self._passes.quotient(whole(unit**2), items))
 
     def _share(self, spent: Expression, base: int) -> Expression:
@@ -179,14 +179,14 @@ class EnginePopulation:
 class _Split:
     """The pairs in two parts: those of found items, and the others, which are open.
 
-    A part is materialised on the engine when it is first asked for, and once.
+    Each part is materialised on the engine once, when it is first asked for.
 
     Attributes:
-        passes: run the queries.
+        passes: what runs the queries.
         item_number: the name of the column of ``rounds`` with the numbers of items.
         pairs: all pairs, as a ``user_number`` and an ``item_number``.
-        sizes: how many ``items`` each ``user_number`` has in all.
-        rounds: the items found, in the order they were found, a table for each round.
+        sizes: how many ``items`` each ``user_number`` has in total.
+        rounds: the items found, in the order they were found, one table per round.
     """
 
     passes: Queries
@@ -197,7 +197,7 @@ class _Split:
 
     @property
     def found(self) -> "pa.Table":
-        """The items found, by name and number; there has been a round, or no column is known."""
+        """The items found, by name and number; needs a round, which defines the columns."""
         import pyarrow as pa
 
         return pa.concat_tables(self.rounds)

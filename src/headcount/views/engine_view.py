@@ -1,4 +1,4 @@
-"""What an engine answers to the questions of a mechanism."""
+"""How an engine answers a mechanism's questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineView:
-    """Events on an engine, as `headcount.views.protocol.DataView` asks about them.
+    """A `headcount.views.protocol.DataView` of events on an engine.
 
     Attributes:
         events: the table, and the engine that holds it.
         user: the column that identifies the user.
         items: the columns whose values are counted.
-        known: a public list of items, if these and no others are counted.
+        known: a public list of items, if only these are counted.
         most_known: how many items of the list one user can have, if that is less than all.
-        one_snapshot: whether all answers are to be about one state of the data, which the engine
-            keeps; for callers that ask more than one of these questions.
-        values: columns of numbers, if `amounts` are asked for; None if they are not.
-        max_rows: how many rows of a user and an item count in these.
+        one_snapshot: whether all answers must be about one state of the data, which the engine
+            keeps; for callers that ask more than one question.
+        values: the columns of numbers, if `amounts` is asked for; None if it is not.
+        max_rows: how many rows per user and item count in `amounts`; None for all.
     """
 
     events: Events
@@ -54,7 +54,7 @@ class EngineView:
 
     @property
     def _shared(self) -> Passes | None:
-        """What all answers are from, if they are from the same; None if each keeps its own."""
+        """The passes that all answers share; None if each answer has its own."""
         return self._kept if self.one_snapshot and self.several_passes else None
 
     @property
@@ -63,9 +63,9 @@ class EngineView:
         return self.events.engine.several_passes
 
     def highest_counts(self, limit: int, *, with_users: bool = False) -> TopCounts:
-        """Return the highest counts of distinct users; with how many there are, if rows are kept.
+        """Return the highest counts of distinct users, and the number of users if rows are kept.
 
-        Without that, the two numbers might be of two states of a table.
+        If they are not kept, the two could come from different states of a table.
         """
         asked = self.events, self.user, self.items, limit
         if self._shared is not None:
@@ -79,12 +79,12 @@ class EngineView:
         return count_items_and_users(*asked)
 
     def bounded_counts(self, max_items_per_user: int, at_least: int) -> TopCounts:
-        """Return the counts when only so many items of each user count."""
+        """Return the counts with a bound on the items of each user."""
         asked = self.events, self.user, self.items, max_items_per_user, at_least
         return bounded_counts(*asked, passes=self._shared)
 
     def pairs(self) -> Pairs:
-        """Return who has what, kept by the engine, or here as codes if the engine gives those."""
+        """Return who has what, kept by the engine, or here as codes if the engine provides them."""
         asked, engine = (self.events, self.user, self.items), self.events.engine
         if self._shared is None and engine.codes_rows:
             return CodedPopulation(*asked)
@@ -96,17 +96,17 @@ class EngineView:
         """Return who has which items of the list, kept by the engine."""
         if self.known is None or not self.several_passes:
             raise SourceError(
-                "a list of items cannot be counted here: the engine cannot keep rows between "
-                "passes, or may not"
+                "a list of items cannot be counted here: the engine cannot, or may not, keep rows "
+                "between passes"
             )
         known = KnownPopulation(self.events, self.user, self.items, self.known, self._shared)
         items = self.known.num_rows
         return known, items, items if self.most_known is None else self.most_known
 
     def everybody(self) -> EngineEverybody:
-        """Return all users, of the same snapshot as everything else."""
+        """Return all users, from the same snapshot as everything else."""
         return EngineEverybody(self._kept)
 
     def amounts(self) -> EngineAmounts:
-        """Return what each user has of each item, of the same snapshot as everything else."""
+        """Return what each user has of each item, from the same snapshot as everything else."""
         return EngineAmounts(self._kept, self.max_rows)

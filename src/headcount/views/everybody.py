@@ -10,25 +10,25 @@ if TYPE_CHECKING:
 
 
 class EngineEverybody:
-    """All users who have an item, as `headcount.views.protocol.Everybody` asks about them.
+    """All users who have an item: a `headcount.views.protocol.Everybody`.
 
-    Where a user's rows within one period are protected, users are counted all the same, in all
-    periods together: the rows of one period move each number by 0 or 1, too (further.md).
+    Where a user's rows within one period are protected, users are still counted, over all periods
+    together: the rows of one period also move each number by 0 or 1 (further.md).
     """
 
     def __init__(self, passes: Passes) -> None:
         self._passes = passes
 
     def users(self) -> int:
-        """How many there are."""
+        """Return how many there are."""
         return self._distinct(self._passes.pairs)
 
     def with_other_items(self, released: "pa.Table") -> int:
-        """How many have an item that is none of those released.
+        """Return how many have an item that is not among the released ones.
 
         Formal guarantee: whether a user counts depends on the user's own rows and on the list.
 
-        Edge cases: a text that is not UTF-8 is never on the list, as it cannot be written there.
+        Edge cases: text that is not UTF-8 is never on the list, as it cannot be written there.
         """
         passes = self._passes
         if not released.num_rows:

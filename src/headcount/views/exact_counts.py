@@ -1,4 +1,4 @@
-"""Distinct users per item, and how many users there are, of one snapshot and by exact ids."""
+"""Distinct users per item and in total, from one snapshot and by exact ids."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ def count_items_and_users(
 ) -> TopCounts:
     """Return the highest ``limit`` counts of distinct users, and the number of users.
 
-    Formal guarantee: one more user who has an item raises the number of users by exactly 1, any set
-    of the counts by exactly 1, and lowers none. A hash of ids would not do: if two ids had the
-    same, a user could raise counts and not the number of users.
+    Formal guarantee: one more user who has an item raises the number of users by exactly 1, and can
+    raise any set of the counts, each by exactly 1; none falls. A hash of ids would not do: if two
+    ids had the same hash, a user could raise counts but not the number of users.
 
     Edge cases: as for `headcount.views.histogram.count_distinct_users`. A user without an item, or
     with NULLs only, does not count.

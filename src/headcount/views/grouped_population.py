@@ -1,7 +1,7 @@
 """The population of a rationed release, on an engine that keeps one row for each user.
 
-A user's items are in an array of that row, so that no question moves more than one number for each
-item. All answers are those of `headcount.views.engine_population`, number by number.
+A user's items are in an array in that row, so that no question moves more than a few numbers per
+item. All answers are, number by number, those of `headcount.views.engine_population`.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ _ERROR_PREFIX = "the events cannot be aggregated"
 
 
 class GroupedPopulation(EnginePopulation):
-    """Who has what in some events, as `headcount.views.protocol.Pairs` asks it.
+    """Who has what in some events: a `headcount.views.protocol.Pairs`.
 
-    Users are told apart by their exact ids and items by the very values that all other passes
-    group by (`headcount.views.histogram.exact_pairs`). Items are known by codes here; their names
+    Users are told apart by their exact ids, and items by the same values that all other passes
+    group by (`headcount.views.histogram.exact_pairs`). Items are known here by codes; their names
     stay on the engine until they are asked for.
     """
 
@@ -39,18 +39,18 @@ class GroupedPopulation(EnginePopulation):
         self._passes = Queries(events, items)
         person, rows = exact_pairs(events, user, items, events.engine.canonical_key)
         self._grouped = events.engine.group_users(rows, person, items, "the events cannot be read")
-        self._found = np.zeros((2, 0), dtype=np.int64)  # codes, and how many users these have
-        self._open: GroupedUsers | None = self._grouped.users  # without them; None: to be made
-        self._known: GroupedUsers | None = None  # with them alone, by their places; the same
+        self._found = np.zeros((2, 0), dtype=np.int64)  # codes, and how many users each has
+        self._open: GroupedUsers | None = self._grouped.users  # without these; None: not made yet
+        self._known: GroupedUsers | None = None  # only these, by position; None: likewise
         self._sizes: tuple[Integers, Integers] | None = None
 
     def highest_counts(self, limit: int) -> TopCounts:
-        """Return the highest ``limit`` counts of distinct users, of the same snapshot."""
+        """Return the highest ``limit`` counts of distinct users, from the same snapshot."""
         items, count = self._grouped.items, self._grouped.count
         return highest(self._events, items, self._passes.items, count, limit)
 
     def sizes(self, at_least: Sequence[int]) -> list[int]:
-        """How many users have at least so many items that are not found yet, for each bound."""
+        """For each bound, how many users have at least that many items not yet found."""
         if self._sizes is None:
             table = self._open_users().table
             each = table.select(size=table["items"].length().cast("int64"))
@@ -61,7 +61,7 @@ class GroupedPopulation(EnginePopulation):
         return [int(users[sizes >= bound].sum()) for bound in at_least]
 
     def weights(self, unit: int, max_items_per_user: int, at_least: int) -> ItemWeights:
-        """For items not found yet, the sum of their users' weights, if it is large enough."""
+        """For items not yet found, the sum of their users' weights, if it is large enough."""
         table = self._open_users().table
         size = table["items"].length().cast("int64")
         # Users with too many items give nothing, but still count as users of these items.
@@ -73,7 +73,7 @@ class GroupedPopulation(EnginePopulation):
         sums = sums.filter(sums["total"] >= max(1, at_least))
         ranks = self._grouped.items.select(item=self._grouped.code, rank=self._grouped.rank)
         answer = self._passes.run(sums.join(ranks, "item"))
-        # In the order of the items: that of a hash table would tell, where noisy weights tie.
+        # In the order of the items: a hash table's would reveal something where noisy weights tie.
         order = np.argsort(to_numpy(answer["rank"]))
         codes, users, totals = (
             to_numpy(answer[name])[order] for name in ("item", "users", "total")
@@ -81,18 +81,18 @@ class GroupedPopulation(EnginePopulation):
         return ItemWeights(totals, np.array([codes, users]))
 
     def found(self, weights: ItemWeights, places: Sequence[int]) -> None:
-        """Add items to those found: the ones at these places of an answer of `weights`."""
+        """Add the items at these positions of an answer of `weights` to those found."""
         if len(places):
             new = weights.items[:, np.array(places, dtype=np.int64)]
             self._found = np.concatenate([self._found, new], axis=1)
             self._open = self._known = self._sizes = None
 
     def found_names(self) -> "pa.Table":
-        """Return the found items, one row each, in the order they were found: public."""
+        """Return the found items, which are public, one row each, in the order they were found."""
         return self.found_named(np.arange(self._found.shape[1]))
 
     def found_named(self, positions: Integers) -> "pa.Table":
-        """Return the names of found items, given by their places among those found."""
+        """Return the names of found items, given their positions among those found."""
         import pyarrow as pa
 
         grouped, columns = self._grouped, self._passes.items
@@ -104,11 +104,11 @@ class GroupedPopulation(EnginePopulation):
         return answer.take(to_arrow(np.argsort(to_numpy(answer[place])))).select(columns)
 
     def clipped_sums(self, costs: Integers, base: int = 0) -> ClippedSums:
-        """For each found item, the sum of its users' shares; with a base also that of all users."""
+        """For each found item, the sum of its users' shares; with a base, that of all users too."""
         import ibis
 
         over = self._over(costs, base, {})
-        # As if all had one more item, the last one, which the place -1 is in NumPy as well.
+        # As if everyone had one more item, the last: position -1, as in NumPy.
         items = over["items"].concat(ibis.array([-1]))
         less = over.select(items=items, less=whole(GRID) - self._share(over["cost"], base))
         pairs = _exploded(less, "less")
@@ -126,13 +126,13 @@ class GroupedPopulation(EnginePopulation):
         return self._numbers(table.aggregate(users=table.count().cast("int64")))[0]
 
     def _lost(self, costs: Integers, values: Sequence[Integers], base: int) -> Expression:
-        """Return what each user loses of some values of items, if anything."""
+        """Return what each user loses of some values of items, except users within their ration."""
         named = {f"value{number}": each for number, each in enumerate(values)}
         over = self._over(costs, base, named)
         return self._lost_of(over, self._share(over["cost"], base), list(named))
 
     def _over(self, costs: Integers, base: int, values: dict[str, Integers]) -> Expression:
-        """Return users who exceed their ration, with what their items cost and sums of values."""
+        """Return users who exceed their ration, with the cost of their items and sums of values."""
         each = {name: np.where(costs > 0, value, 0) for name, value in values.items()}
         if self._known is None:
             self._known = self._grouped.users.only(self._found[0], _ERROR_PREFIX)
@@ -140,15 +140,15 @@ class GroupedPopulation(EnginePopulation):
         return table.filter(table["cost"] > whole(RATION - base))
 
     def _open_users(self) -> GroupedUsers:
-        """Return the users with their items that are not found."""
+        """Return the users with those of their items that are not yet found."""
         if self._open is None:
             self._open = self._grouped.users.without(self._found[0], _ERROR_PREFIX)
         return self._open
 
 
 def _exploded(table: Expression, column: str) -> Expression:
-    """Return a row for each item of each user, with a column of the user's beside it.
+    """Return a row for each item of each user, with one of the user's columns beside it.
 
-    That is computed once for each user: in one query with the array, it would be for each item.
+    That column is computed once per user; in one query with the array, it would be once per item.
     """
     return table.select(column, item=table["items"].unnest())

@@ -1,4 +1,4 @@
-"""Distinct users per item, counted, ordered and cut by the engine.
+"""Distinct users per item, counted, ordered and truncated by the engine.
 
 One aggregation, written in Ibis and compiled for the engine that holds the data. At most
 k̄+1 rows of its result reach Python.
@@ -34,12 +34,13 @@ _MOST_ROWS = 2**62
 
 @dataclass(frozen=True)
 class TopCounts:
-    """The items with the most distinct users, and how many each has: true counts, private.
+    """Items and how many distinct users each has: true counts, which are private.
 
     Attributes:
-        items: one column per item column, one row per item, counts falling.
+        items: one column per item column, one row per item: by descending count, except that
+            bounded counts are in the order of the items.
         counts: an Arrow array of the counts.
-        users: how many users there are, if that is known.
+        users: the number of users, if it is known.
     """
 
     items: "pa.Table"
@@ -52,18 +53,18 @@ class TopCounts:
         return to_numpy(self.counts)
 
     def named(self, positions: Integers) -> "pa.Table":
-        """Return the names of items, given by their places."""
+        """Return the names of the items at these positions."""
         return self.items.take(to_arrow(positions))
 
 
 def require_items(items: Sequence[str]) -> None:
-    """Refuse no item columns at all."""
+    """Refuse an empty list of item columns."""
     if not items:
         raise SourceError("name at least one item column")
 
 
 def check_names(user: str, items: Sequence[str]) -> None:
-    """Refuse names of columns that cannot be right, whatever the table has."""
+    """Refuse column names that cannot be right, whatever the table holds."""
     if len(set(items)) < len(items):
         raise SourceError("an item column is named twice")
     if user in items:
@@ -71,7 +72,7 @@ def check_names(user: str, items: Sequence[str]) -> None:
 
 
 def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
-    """Refuse columns that are not there, clash, or hold values that are no plain ones."""
+    """Refuse columns that are missing, clash, or do not hold plain values."""
     check_names(user, items)
     schema = events.table.schema()
     _check_there(events, (user, *items))
@@ -86,34 +87,34 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
         if kind.is_nested() or kind.is_interval() or kind.is_unknown():
             raise SourceError(
                 f"column {column!r} holds values other than text, numbers and times; convert it "
-                f"to text first. DuckDB does so with a file: {_cast_of_file(column)}"
+                f"to text first. For a file, DuckDB can do that: {_cast_of_file(column)}"
             )
 
 
 def check_numbers(events: Events, columns: Sequence[str]) -> None:
-    """Refuse columns that are not there, or hold no numbers that can be added up."""
+    """Refuse columns that are missing, or hold no numbers that can be added up."""
     _check_there(events, columns)
     for column in columns:
         kind = events.table.schema()[column]
         if not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
             held = "text" if kind.is_string() else f"{str(kind).partition('(')[0]} values"
-            cast = f", or with SQL, if it is in a file: {cast_of_column(column, 'DOUBLE')}"
+            cast = f", or with SQL if it is in a file: {cast_of_column(column, 'DOUBLE')}"
             raise SourceError(
-                f"column {column!r} holds {held}, and sums and means need numbers; convert it "
-                "where the file or the table is made"
+                f"column {column!r} holds {held}, but sums and means need numbers; convert it "
+                "where the file or table is made"
                 f"{cast if kind.is_string() else ''}"
             )
 
 
 def _check_there(events: Events, columns: Sequence[str]) -> None:
-    """Refuse columns that are not there, or that differ from another only in case."""
+    """Refuse columns that are missing, or that differ from another only in case."""
     schema = events.table.schema()
     folded = Counter(name.casefold() for name in schema.names)
     for column in columns:
         if column not in schema:
             raise SourceError(no_such_column(column, schema.names))
         if folded[column.casefold()] > 1:
-            raise SourceError(f"two columns differ from {column!r} only in case")
+            raise SourceError(f"another column differs from {column!r} only in case")
 
 
 def _cast_of_file(column: str) -> str:
@@ -127,7 +128,7 @@ def _cast_of_file(column: str) -> str:
 def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:
     """Count the distinct users of each item and return the highest ``limit`` counts.
 
-    Formal guarantee: one more user raises any set of the counts by exactly 1 and lowers none.
+    Formal guarantee: one more user can raise any set of the counts, each by exactly 1; none falls.
     Rows whose user or item (any of its columns) is NULL do not count.
 
     Edge cases: fewer items than ``limit`` give fewer rows; no rows give none.
@@ -135,7 +136,7 @@ def count_distinct_users(events: Events, user: str, items: Sequence[str], limit:
     import ibis
 
     count = unused_name("count", items)
-    # A subquery of distinct pairs and a plain count it is: some engines sort for COUNT(DISTINCT).
+    # A subquery of distinct pairs and a plain count: some engines sort for COUNT(DISTINCT).
     _, pairs = exact_pairs(events, user, items, events.engine.user_key)
     counted = pairs.distinct().group_by(items).agg(**{count: ibis._.count()})
     return highest(events, counted, items, count, limit)
@@ -148,10 +149,10 @@ def exact_pairs(
     key: Callable[[Expression], Expression],
     values: Mapping[str, str] | None = None,
 ) -> tuple[str, Expression]:
-    """Return what the user column is called, and a row with it and the item for each event.
+    """Return the name of the user column, and a row with the user and the item for each event.
 
-    Rows with NULLs are left out; repeated rows are not. ``key`` gives what stands for a user.
-    ``values`` says which columns of numbers are wanted too, under which names; those may be NULL.
+    Rows with NULLs are left out; repeated rows are not. ``key`` makes what stands for a user.
+    ``values`` maps names to further columns of numbers, which may be NULL.
     """
     person = unused_name("user", items)
     return person, _exact_items(events, items, user, person, key, values)
@@ -165,7 +166,7 @@ def _exact_items(
     made_of: Callable[[Expression], Expression],
     values: Mapping[str, str] | None = None,
 ) -> Expression:
-    """Return the items, and under a name what is made of another column; no rows with NULLs."""
+    """Return the items and, as ``name``, what is made of another column; no rows with NULLs."""
     table, engine = events.table, events.engine
     kept = table.filter(
         table[other].notnull(), *(engine.has_value(table[column]) for column in items)
@@ -184,10 +185,10 @@ def top_of_histogram(
     limit: int,
     users: int | None = None,
 ) -> TopCounts:
-    """Return the highest ``limit`` counts of a histogram that exists already.
+    """Return the highest ``limit`` counts of an existing histogram.
 
     Counts below ``minimum`` and items that are NULL are left out. ``users`` is the number of all
-    users that were counted, if that is known.
+    users who were counted, if it is known.
     """
     import ibis
 
@@ -205,7 +206,7 @@ def top_of_histogram(
             )
     top = kept.filter(kept[number] >= minimum)
     if users is not None:
-        # No error if there are more: whether there are would be told, for any number given.
+        # A higher count is no error: that would reveal whether there is one, for any number given.
         top = top.mutate(**{number: ibis.least(top[number], max(users, minimum))})
     top = top.mutate(**{number: top[number].cast("int64")})
     return replace(highest(histogram, top, items, number, limit), users=users)
@@ -219,8 +220,8 @@ def table_of(counts: Mapping[Any, int]) -> "pa.Table":
         raise SourceError("the counts must be whole numbers")
     if any(abs(int(n)) > LARGEST_COUNT for n in counts.values()):
         raise SourceError("this is not a histogram of distinct users: a count is too large")
-    # One type for all keys, whatever they are: a type found from them would tell about them. Of
-    # keys that are the same text the largest count stays, which one user moves by at most 1.
+    # One type for all keys: a type inferred from them would reveal something about them. Of keys
+    # with the same text, the largest count is kept, which one user moves by at most 1.
     highest_of: dict[str | None, int] = {}
     for key, n in counts.items():
         text = as_text(key)
@@ -236,7 +237,7 @@ def highest(
     count: str,
     limit: int,
 ) -> TopCounts:
-    """Return the highest counts of a table of items and counts, and no more than ``limit``."""
+    """Return the highest counts of a table of items and counts, at most ``limit`` of them."""
     import ibis
 
     # Ties are broken by the items themselves; any rule is safe.
@@ -261,9 +262,9 @@ def _may_be_text(column: "pa.ChunkedArray") -> bool:
 
 
 def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """Return bytes as text; what is not UTF-8 is written out rather than refused.
+    """Return bytes as text; bytes that are not UTF-8 are escaped rather than refused.
 
-    An error would tell that such an item is among the highest counts.
+    An error would reveal that such an item is among the highest counts.
     """
     import pyarrow as pa
 
@@ -281,7 +282,7 @@ def _as_text(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
 
 
 def unused_name(name: str, taken: Sequence[str]) -> str:
-    """Return a column name that is none of those that are taken."""
+    """Return a column name that is not taken."""
     while name in (column.casefold() for column in taken):
         name += "_"
     return name

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class KnownPopulation(EnginePopulation):
-    """A population whose found items are a public list, and which has no others.
+    """A population whose items are those of a public list, all of them found.
 
-    It answers `sizes`, which counts listed items, and `clipped_sums`. Items that are not in the
+    It answers `sizes`, which counts listed items, and `clipped_sums`. Items that are not on the
     list do not exist: no row about them has any influence on an answer.
     """
 
@@ -45,7 +45,7 @@ class KnownPopulation(EnginePopulation):
         self._split: _Listed = _Listed(pairs, passes.keep(sizes))  # type: ignore[assignment]
 
     def found_names(self) -> "pa.Table":
-        """Return the items of the list, in its order: public."""
+        """Return the items of the list, which are public, in its order."""
         return self._listed
 
 
@@ -63,5 +63,5 @@ class _Listed:
 
     @property
     def open_sizes(self) -> Expression:
-        """The same: no item of the list is ever left to be found."""
+        """The same: here `sizes` counts the listed items, although all of them are found."""
         return self.sizes

@@ -1,9 +1,9 @@
-"""Distinct pairs of users and items as arrays, made of keys that come in any order.
+"""Distinct pairs of users and items as arrays, made from keys that come in any order.
 
-Keys are dealt out by the high bits of the user, so that a part holds whole users and is small
-enough to be sorted in one go; where there are too many keys for the memory, they go to a file for
-each part first. What is kept of a part is the item of each pair, in the order of the
-users, and how many pairs each user has.
+Keys are dealt out to parts by the high bits of the user, so that a part holds all pairs of its
+users and is small enough to be sorted in one go. If the keys do not fit in memory, they first go to
+one file per part. A part keeps the item of each pair, in the order of the users, and how many pairs
+each user has.
 """
 
 import threading
@@ -18,10 +18,10 @@ from headcount.engines.codes import CodedRows, Division, bits_for
 from headcount.views.shelf import Shelf, give_back, let_go
 from headcount.views.workers import Workers
 
-# Parts make the threads' work even and a sort fit the processor's cache; each costs a pass over all
-# items in every pass over pairs.
+# Parts balance the threads' work and make a sort fit in the processor's cache; each costs a pass
+# over all items in every pass over pairs.
 _FEWEST_BITS, _USUAL_BITS, _MOST_BITS = 3, 6, 8
-# So few pairs are one part: a pass over them takes a millisecond, as starting threads does.
+# Up to this many pairs are one part: a pass over them takes a millisecond, like starting threads.
 _FEW = 2**16
 
 
@@ -44,16 +44,16 @@ class Part:
         return starts
 
     def kept(self, shelf: Shelf) -> "Part":
-        """Return the same on a shelf."""
+        """Return the same part, kept on a shelf."""
         return Part(shelf.keep(self.items), shelf.keep(self.sizes))
 
     def let_go(self) -> None:
-        """Take up no memory for what is in files, until it is looked at again."""
+        """Release the memory of what is in files, until it is read again."""
         let_go(self.items)
         let_go(self.sizes)
 
     def where(self, keep: NDArray[np.bool_], values: NDArray[Any]) -> "Part":
-        """Return some of the pairs, with other items; users without any of them fall away."""
+        """Return some of the pairs, with other items; users left without pairs are dropped."""
         if not self.sizes.size:
             return self
         sizes = np.add.reduceat(keep, self.starts, dtype=self.sizes.dtype)
@@ -63,8 +63,8 @@ class Part:
 def gathered(coded: CodedRows, workers: Workers, shelf: Shelf) -> list[Part]:
     """Return the distinct pairs of coded rows.
 
-    Formal guarantee: each pair of a user and an item that a row has is there exactly once, and all
-    pairs of a user are in one part, side by side.
+    Formal guarantee: each pair of user and item that occurs in a row is there exactly once, and all
+    pairs of a user are in one part, next to each other.
     """
     parts = []
     for division in coded.divisions:
@@ -85,7 +85,7 @@ class _Deal:
 
     def __init__(self, division: Division, items: int, shelf: Shelf) -> None:
         user_bits, self._item_bits = bits_for(division.users), bits_for(items)
-        # Keys of 32 bits sort twice as fast, if there need not be too many parts for it.
+        # 32-bit keys sort twice as fast: they are used unless that takes too many parts.
         bits = max(user_bits + self._item_bits - 32, _FEWEST_BITS)
         bits = min(user_bits, bits if bits <= _MOST_BITS else _USUAL_BITS)
         self.parts = 2**bits
@@ -112,7 +112,7 @@ class _Deal:
                 self._write()
 
     def _write(self) -> None:
-        """Write all keys that are held to the files of their parts."""
+        """Append all keys in memory to the files of their parts."""
         for place, chunks in enumerate(self._chunks):
             if chunks:
                 path = self._files[place] = self._files[place] or self._shelf.file()
@@ -133,7 +133,7 @@ class _Deal:
         return Part(items, sizes).kept(self._shelf)
 
     def _taken(self, place: int) -> NDArray[Any]:
-        """Return the keys of a part, and keep none of them."""
+        """Return the keys of a part without keeping them."""
         chunks, self._chunks[place] = self._chunks[place], []
         path = self._files[place]
         if path is not None:
@@ -143,7 +143,7 @@ class _Deal:
 
 
 def _begins(rising: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each number is another than the one before it."""
+    """Whether each number differs from the one before it."""
     begins = np.ones(rising.size, dtype=np.bool_)
     np.not_equal(rising[1:], rising[:-1], out=begins[1:])
     return begins

@@ -1,9 +1,9 @@
 """Several passes over one snapshot of who has what, each pushed down to the engine.
 
 A mechanism that needs more than the histogram works on distinct (user, item) pairs: it joins
-them with a small public table (noise per item, weight per item), aggregates per user, and then per
-item. The pairs are materialised once, on the engine, so that all passes see the same dataset
-however the tables below change, and are dropped when the session ends, also after a failure.
+them with a small public table (costs or weights of items), aggregates per user, and then per item.
+The pairs are materialised once, on the engine, so that all passes see the same dataset even if the
+underlying tables change. They are dropped when the session ends, even after a failure.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Queries:
-    """Queries over some events and what is kept of them, run by the engine that holds those.
+    """Queries over events and what is kept of them, run by the engine that holds the events.
 
     Attributes:
         items: the names of the item columns.
@@ -31,7 +31,7 @@ class Queries:
         self.items = list(items)
 
     def numbers(self, rows: "pa.Table") -> Expression:
-        """Put a small public table of numbers beside the events; no column of it holds items."""
+        """Put a small public table of numbers beside the events; no column may hold items."""
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
     def keep(self, query: Expression) -> Expression:
@@ -39,35 +39,35 @@ class Queries:
         return self._engine.materialise(query, "the events cannot be aggregated")
 
     def quotient(self, dividend: Expression, divisor: Expression) -> Expression:
-        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, to the last digit.
+        """Return ``dividend // divisor`` of 64-bit integers, neither below 0, exactly.
 
-        Use this and not Ibis's own, which goes through floats on most engines.
+        Use this instead of Ibis's own division, which goes through floats on most engines.
         """
         return self._engine.whole_quotient(dividend, divisor)
 
     def exact_sum(self, numbers: Expression) -> Expression:
-        """Return the sum of 64-bit integers, which may need more bits; it is no error."""
+        """Return the sum of 64-bit integers in as many bits as it needs; it never overflows."""
         return self._engine.exact_sum(numbers)
 
     def run(self, query: Expression, most_rows: int | None = None) -> "pa.Table":
-        """Run one pass and return its rows, at most so many if a number is given."""
+        """Run one pass and return its rows, at most ``most_rows`` if that is given."""
         limited = query if most_rows is None else query.limit(most_rows)
         result = self._engine.run(limited, "the events cannot be aggregated")
         return as_items(self._events, result, self.items)
 
 
 class Passes(Queries):
-    """The distinct (user, item) pairs of some events, held by the engine that holds those.
+    """The distinct (user, item) pairs of some events, held by the engine of the events.
 
     Attributes:
-        pairs: an Ibis table with the column ``user`` and the item columns. The ids are exact, not
+        pairs: an Ibis table with the user column and the item columns. The ids are exact, not
             hashed: a collision would let one user change what another contributes.
         user: the name of its user column.
-        person: the name of the column that identifies people: the user column, or, where that has
-            a user within a period, one beside it, which follows from it.
+        person: the name of the column that identifies people: the user column or, where that holds
+            users within a period, a column beside it that is a function of it.
         items: the names of its item columns.
         rows: all rows, if they were asked for: the same columns, and columns of numbers.
-        values: what these are called in ``rows``, by their names in the events.
+        values: the names of the columns of numbers in ``rows``, by their names in the events.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class Passes(Queries):
         """Keep the pairs.
 
         Args:
-            events: what they are of.
+            events: the events.
             user: the column that identifies the user.
             items: the columns that make an item.
-            values: columns of numbers, if all rows are to be kept with these; None for pairs only.
+            values: columns of numbers to keep with all rows; None to keep only pairs.
         """
         prefix = "the events cannot be read"
         super().__init__(events, items)
@@ -104,16 +104,16 @@ class Passes(Queries):
         self.pairs = self.keep(self.rows.select(self.user, *also, *self.items).distinct())
 
     def public(self, rows: "pa.Table") -> Expression:
-        """Put a small table that may be known to all beside the pairs, to join them with.
+        """Put a small public table beside the pairs, to join them with.
 
         Its item columns are given as `run` returns them.
 
-        Formal guarantee: if it has all item columns, no pair finds two rows in it, so that no user
-        counts twice for an item.
+        Formal guarantee: if it has all item columns, no pair matches two rows of it, so that no
+        user counts twice for an item.
 
-        Edge cases: texts that are not UTF-8 come out of `run` as backslash escapes, and may look
-        like other items then. Of rows that look the same the first is kept, and a text that is not
-        UTF-8 finds none.
+        Edge cases: `run` returns text that is not UTF-8 with backslash escapes, which may then look
+        like another item. Of rows that look the same, the first is kept, and text that is not UTF-8
+        matches none.
         """
         if set(self.items) <= set(rows.column_names):
             rows = _first_of_each(rows, self.items)
@@ -125,9 +125,9 @@ class Passes(Queries):
         return self._engine.upload(rows, "a table cannot be put beside the events")
 
     def numbered(self, columns: Sequence[str], number: str, count: str) -> Expression:
-        """Keep a table of what stands in some columns, each with a number and its count of pairs.
+        """Keep a table of the values of some columns, each with a number and its count of pairs.
 
-        Numbers are whole and all different; which they are is up to the engine.
+        The numbers are distinct integers that the engine chooses.
         """
         import ibis
 
@@ -135,7 +135,7 @@ class Passes(Queries):
         return self.keep(each.mutate(**{number: self._engine.row_numbers()}))
 
     def scattered(self, columns: Sequence[Expression]) -> Expression:
-        """Return a fixed pseudo-random value of some columns of a row; it can be ordered by."""
+        """Return a fixed pseudo-random function of some columns of a row, to order by."""
         return reduce(self._engine.stable_hash, columns)
 
 

@@ -1,4 +1,4 @@
-"""Where arrays are kept: in memory, or beyond some size in files of a folder, mapped."""
+"""Where arrays are kept: in memory or, beyond some total size, in memory-mapped files."""
 
 import itertools
 import mmap
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 
 class Shelf:
-    """Keeps arrays. The folder may hold what is private, and is for its owner to remove."""
+    """Keeps arrays. The folder may hold private data, and its owner must remove it."""
 
     def __init__(self, folder: Path, most_bytes: float) -> None:
-        """Begin without arrays.
+        """Start without arrays.
 
         Args:
-            folder: of files, which are made when there is need of them.
-            most_bytes: what may be kept in memory; of keys and of other arrays as much each.
+            folder: where files are made when they are needed.
+            most_bytes: how much may be kept in memory, of keys and of other arrays each.
         """
         self.most_bytes = most_bytes
         self._folder = folder
@@ -28,11 +28,11 @@ class Shelf:
         self._lock = threading.Lock()
 
     def file(self) -> Path:
-        """Return a path that nothing has."""
+        """Return an unused path."""
         return self._folder / f"array-{next(self._numbers)}"
 
     def keep(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array that is to be kept: itself, or a map of a file with the same numbers."""
+        """Keep an array: return it, or a memory map of a file with the same numbers."""
         with self._lock:
             self._kept += array.nbytes
             fits = self._kept <= self.most_bytes
@@ -44,9 +44,9 @@ class Shelf:
 
 
 def let_go(array: NDArray[Any]) -> None:
-    """Take what was read of a mapped file out of this process's memory, until it is read again.
+    """Release the memory of what was read from a mapped file, until it is read again.
 
-    Else all that was ever looked at counts as memory of the process, however many files it is in.
+    Otherwise, all that was ever read counts as memory of this process, however many files it is in.
     """
     mapped = getattr(array, "_mmap", None)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
@@ -54,10 +54,10 @@ def let_go(array: NDArray[Any]) -> None:
 
 
 def give_back() -> None:
-    """Give the system memory back that arrays had: the C library of Linux keeps it for others."""
+    """Return memory that arrays had to the system: the C library of Linux keeps it for others."""
     if sys.platform == "linux":
         import ctypes
 
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:  # it is GNU's alone
+        if trim is not None:  # only GNU's has it
             trim(0)

@@ -1,4 +1,4 @@
-"""Threads that do the same to many arrays, and that Ctrl-C and a token end soon."""
+"""Threads that apply a function to many arrays, and that Ctrl-C or a token soon ends."""
 
 import os
 from collections import deque
@@ -14,22 +14,22 @@ _Result = TypeVar("_Result")
 
 
 class Workers:
-    """As many threads as there are processors: NumPy lets them run at the same time."""
+    """One thread per processor: NumPy lets them run at the same time."""
 
     def __init__(self, cancel: CancelToken) -> None:
         self._cancel = cancel
         self._threads = _processors()
 
     def each(self, do: Callable[[_Thing], _Result], things: Iterable[_Thing]) -> Iterator[_Result]:
-        """Do something to each of some things, and yield the results in the same order.
+        """Apply a function to each thing, and yield the results in the same order.
 
-        Few things are taken ahead of the results, so that not all need be there at a time. An end
-        from outside waits for those that are being worked on, which should take less than a second
-        each, and for no other.
+        Only a few things are taken ahead of the results, so that not all are in memory at once. If
+        cancelled, this waits only for those being worked on, which should take less than a second
+        each.
         """
         things = iter(things)
         first = list(islice(things, 2))
-        if len(first) < 2:  # to start threads for it takes longer than most of what is done here
+        if len(first) < 2:  # starting threads takes longer than most of the work done here
             for thing in first:
                 self._cancel.check()
                 yield do(thing)
@@ -48,7 +48,7 @@ class Workers:
                     future.cancel()
 
     def all(self, do: Callable[[_Thing], object], things: Iterable[_Thing]) -> None:
-        """Do something to each of some things."""
+        """Apply a function to each thing."""
         for _ in self.each(do, things):
             pass
 
