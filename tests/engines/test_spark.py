@@ -152,12 +152,14 @@ def test_the_names_of_folders_are_a_column_of_text(spark, headcount, tmp_path, e
 
 def test_a_spark_frame_leaves_no_trace_in_its_session(spark, events, parquet):
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    spark.conf.unset("spark.sql.mapKeyDedupPolicy")
     before = spark.catalog.listTables()
     frame = spark.read.parquet(str(parquet))
     call = {"user": "uid", "item": "item", "budget": BUDGET, "unsafe_seed": 4}
     assert hc.release(frame, **call).table.equals(hc.release(events, **call).table)
     assert spark.catalog.listTables() == before
     assert spark.conf.get("spark.sql.session.timeZone") == "Europe/Berlin"
+    assert spark.conf.get("spark.sql.mapKeyDedupPolicy", None) is None
     spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 

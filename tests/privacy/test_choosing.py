@@ -119,8 +119,8 @@ def test_the_choice_follows_from_noisy_answers_only(counts, users, monkeypatch):
             if len(values) == 1:  # how many users there are
                 return [users]
             # Twice the counts at ranks, less that; then users by their number of items.
-            ranks = [2 * (counts // 4**place) - users for place in range(6)]
-            script = ranks if len(values) == 6 else [users] * 9
+            ranks = [2 * (counts // 4**place) - users for place in range(7)]
+            script = ranks if len(values) == 7 else [users] * 9
             return (script + [0] * len(values))[: len(values)]
 
     chosen = []

@@ -198,10 +198,7 @@ _CHANGED = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
 def through_ibis(session: Session, spark: Any) -> Any:  # noqa: ANN401
-    """Return Ibis's backend; settings of Spark that it changes are reset when the session ends.
-
-    A setting that had its default, not a value of its own, stays as Ibis sets it.
-    """
+    """Return Ibis's backend; settings of Spark that it changes are reset when the session ends."""
     import ibis
 
     before = {key: spark.conf.get(key, None) for key in _CHANGED}
@@ -211,5 +208,7 @@ def through_ibis(session: Session, spark: Any) -> Any:  # noqa: ANN401
 
 def _set_again(spark: Any, settings: Mapping[str, str | None]) -> None:  # noqa: ANN401
     for key, value in settings.items():
-        if value is not None:
+        if value is None:  # it had its default
+            spark.conf.unset(key)
+        else:
             spark.conf.set(key, value)

@@ -240,6 +240,8 @@ class _Run:
 
 # Items with fewer than about nine users pass no test, whatever the noise (`plan_round`).
 _LEAST_START = 10.0
+# The first round is for items of about this rank. It nominates those with more users first.
+_FIRST_RANK = 10
 
 
 def _start(look: CentredLook) -> float:
@@ -247,7 +249,8 @@ def _start(look: CentredLook) -> float:
     largest = 0.9 * look.users.estimate
     if not look.seen:
         return largest
-    return min(largest, 1.5 * max(look.seen[min(look.seen)], 3 * look.sigma, _LEAST_START))
+    tenth = look.curve().count_at(_FIRST_RANK)
+    return min(largest, 1.5 * max(tenth, 3 * look.sigma, _LEAST_START))
 
 
 def _largest(end: int, fits: Callable[[int], bool]) -> int:
