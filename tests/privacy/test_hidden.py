@@ -171,7 +171,7 @@ def test_nothing_is_asked_about_losses_where_nobody_can_lose():
 def test_the_counts_lose_what_was_asked_about_however_much_was_asked():
     """Costs are the same parts of a ration, of whatever is left."""
     dataset, compared = few_heavy_users(10), 0
-    for seed in range(8):
+    for seed in range(19, 23):
         costs = asked_of(dataset, seed)
         if not costs["lost"]:
             continue

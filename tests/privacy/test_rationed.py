@@ -234,7 +234,7 @@ def many_users():
 @pytest.mark.parametrize(
     ("made", "rho", "r", "questions", "centred"),
     [
-        (lambda: PlainPopulation(many_users()), 2.0, 0.1, (3,), False),
+        (lambda: PlainPopulation(many_users()), 4.0, 0.1, (5,), False),
         (lambda: PlainPopulation(many_users()), 0.3, 0.1, (3,), True),
         (lambda: PlainPopulation(many_users()), 2.0, 1e-6, (3,), True),
         (lambda: PlainPopulation(many_users()), 0.3, 1e-6, (3,), True),

@@ -108,7 +108,7 @@ def test_a_guess_is_where_the_search_begins_and_answers_outweigh_it():
     nobody, early = np.zeros(50), np.where(loads < 10, 0.0, 0.5)
     assert Curve(loads, nobody).expected()[0][-1] < 0.01
     curve = Curve(loads, early)
-    assert curve.expected()[0][20] > 0.1
+    assert curve.expected()[0][20] > 0.05
     for _ in range(4):
         curve = curve.learned(40, 0.0, 1e-3)
     assert curve.expected()[0][20] < 0.01

@@ -147,7 +147,7 @@ def test_a_long_histogram_is_known_by_what_was_released(case, stage):
     """One that falls quickly, and one of which more candidates would be considered."""
     method = CASES[case].made()
     ranks = range(1, 120_001)
-    steep = replace(MANY, histogram=[10**6 // rank + 1 for rank in ranks])
+    steep = replace(MANY, histogram=[int(10**6 / rank**1.5) + 1 for rank in ranks])
     flat = replace(MANY, histogram=[3000 if rank <= 50_000 else 1 for rank in ranks])
     tape, made = stage.record(method, CASES[case].seen(steep))
     assert (

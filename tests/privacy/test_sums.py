@@ -367,7 +367,7 @@ def test_the_error_about_text_says_how_it_is_made_numbers(tmp_path):
     lines = [f'{user},a,"{user % 7}"' for user in range(2000)]
     path.write_text("\n".join(["u,i,an amount", *lines]))
     asked = {"user": "u", "item": "i", "sum": "an amount", "rho": 10}
-    with pytest.raises(hc.SourceError, match="holds text, and sums and means need") as raised:
+    with pytest.raises(hc.SourceError, match="holds text, but sums and means need") as raised:
         hc.release(path, **asked)
     sql = str(raised.value).partition("--sql '")[2].partition("'")[0]
     assert hc.release(path, **asked, sql=sql).table["count"].to_pylist()[0] > 1900
