@@ -209,6 +209,16 @@ def test_a_second_round_is_paid_for_only_if_somebody_has_items_left():
     assert second_share(weights, ONE_EACH, ONE_EACH, 1.0, 0.1) == TUNING.second_rounds[-1]
 
 
+def test_few_users_who_are_left_stand_out_where_nobody_had_many_items():
+    """Bins that nobody can be in hold noise alone, which would hide them."""
+    weights = 1e4 / np.arange(1, 13)
+    few = Sizes([40] + [0] * (len(Sizes.BOUNDS) - 1), sigma=10.0)
+    assert not few.known
+    assert second_share(weights, ONE_EACH, few, 1.0, 0.1) == TUNING.second_rounds[-1]
+    many = Sizes([2000] * len(Sizes.BOUNDS), sigma=10.0)
+    assert second_share(weights, many, few, 1.0, 0.1) == 0
+
+
 def test_where_a_ration_counts_no_more_the_second_round_gets_little():
     heavy = Sizes([2000 * (bound == 1024) for bound in Sizes.BOUNDS], sigma=10.0)
     weights = np.linspace(60, 20, 1000)

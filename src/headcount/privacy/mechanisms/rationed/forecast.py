@@ -93,7 +93,8 @@ def second_share(weights: Floats, sizes: Sizes, left: Sizes, rho: float, r: floa
         rho: ρ of the release.
         r: the target.
     """
-    if not left.known:
+    # Nobody has more items left than the users before, so other bins are noise.
+    if not left.some_up_to(sizes.top if sizes.known else sizes.last):
         return Fraction(0)
     if weights.size < TUNING.part:
         return TUNING.second_rounds[-1]

@@ -70,12 +70,19 @@ class Sizes:
         return float((self._not_negative * np.sqrt(self.items))[self.items <= most].sum())
 
     @staticmethod
-    def _half_way(users: Floats, sigma: float) -> int | None:
+    def _stand_out(users: Floats, sigma: float) -> bool:
+        return float(users.sum()) >= TUNING.likely * sigma * math.sqrt(users.size)
+
+    @classmethod
+    def _half_way(cls, users: Floats, sigma: float) -> int | None:
         """Return the bin of the median user, if there are more users than noise makes up."""
-        total = float(users.sum())
-        if total < TUNING.likely * sigma * math.sqrt(users.size):
+        if not cls._stand_out(users, sigma):
             return None
-        return int(np.flatnonzero(np.cumsum(users) >= total / 2)[0])
+        return int(np.flatnonzero(np.cumsum(users) >= users.sum() / 2)[0])
+
+    def some_up_to(self, last: int) -> bool:
+        """Whether bins up to this one have more users than noise makes up."""
+        return self._stand_out(self.noisy[: last + 1], self.sigma)
 
     @property
     def known(self) -> bool:
