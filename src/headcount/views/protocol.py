@@ -23,7 +23,7 @@ LARGEST_VALUE = 2**40
 MOST_ROWS = 2**29
 #: No amount of a user for an item exceeds this after division by the item's divisor.
 LARGEST_AMOUNT = 2**34
-#: The largest ration: sums over 2³³ users, more than there are people, stay in 64 bits.
+#: The largest ration: sums over fewer than 2³³ users (8.6 billion) fit in 64 bits.
 LARGEST_RATION = 2**30
 #: A user's amounts are scaled by a whole multiple of 2 to the minus this.
 FACTOR_BITS = 16
