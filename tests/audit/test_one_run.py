@@ -54,7 +54,7 @@ BUDGET = headcount.Budget(rho=1.7)
 CANARIES = Canaries(NUMBER, each=3, others=12)
 # Where it takes more of them to tell.
 MORE = Canaries(2 * NUMBER, each=3, others=12)
-MANY = Canaries(4 * NUMBER, each=3, others=12)
+MANY = Canaries(8 * NUMBER, each=3, others=12)
 # The most of ρ that can be left for the counts: nothing was spent on a second round.
 CLAIM = BUDGET.rho * float(1 - TUNING.first_round - TUNING.fixed)
 
@@ -112,7 +112,7 @@ def test_twice_the_ration(method, seed, on_engine, monkeypatch):
 
 @on_seeds
 def test_nothing_is_charged_before_the_counts(seed, on_engine, monkeypatch):
-    """Then these have all of ρ, which is 1.3 times as much."""
+    """Then these have all of ρ, which is 1.24 times as much."""
     settle = PrivacyFilter.settle
     monkeypatch.setattr(PrivacyFilter, "settle", lambda self, cost: settle(self, cost * 0))
     scores = scores_of_counts(

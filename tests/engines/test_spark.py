@@ -213,7 +213,7 @@ def test_a_setting_for_a_spark_that_runs_already_is_refused(spark, headcount, pa
             "SQL on files is run by DuckDB",
         ),
         (["spark://h:1"], "name a table"),
-        (["spark://h:1", "--sql", "SELECT 1"], "give Spark a table"),
+        (["spark://h:1", "--sql", "SELECT 1"], "for Spark, name a table"),
         (["postgres://h/d"], "name a table"),
         (["postgres://h/d", "--table", "t", "--sql", "SELECT 1"], "not both"),
         (["postgres://h/d", "--sql", "DELETE FROM t"], "must be a single SELECT"),

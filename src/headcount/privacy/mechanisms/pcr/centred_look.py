@@ -26,6 +26,11 @@ USERS = Fraction(1, 100)
 SHARE = Fraction(1, 200)
 
 
+def ranks_looked_at(settings: Settings) -> tuple[int, ...]:
+    """Return the settings' ranks, and the first, without which few items look like none."""
+    return tuple(sorted({1, *settings.ranks})) if settings.ranks else ()
+
+
 @dataclass(frozen=True)
 class CentredLook:
     """What the look bought, and what follows from it.
@@ -61,7 +66,7 @@ def centred_look(
     privacy_filter: PrivacyFilter,
     entropy: Entropy,
 ) -> CentredLook:
-    """Buy the number of users, and counts at the settings' ranks.
+    """Buy the number of users, and counts at ranks.
 
     Formal guarantee: N costs 1/(2σ²). The count at a fixed rank moves by 0 or by 1 with a user
     (look.md), so that twice it minus N moves by exactly 1, and R of them cost R/(8σ²) together.
@@ -80,7 +85,7 @@ def centred_look(
     if not total:
         return CentredLook(number, {}, math.inf, settings.k_bar, 0)
     number.measure(sigma_for(USERS * total))
-    ranks = settings.ranks
+    ranks = ranks_looked_at(settings)
     if not ranks:
         return CentredLook(number, {}, math.inf, settings.k_bar, 0)
     sigma = sigma_for(SHARE * total, len(ranks)) / 2

@@ -15,6 +15,7 @@ from headcount.privacy.mechanisms.base import (
     Progress,
     refuse,
 )
+from headcount.privacy.mechanisms.pcr.centred_look import ranks_looked_at
 from headcount.privacy.mechanisms.pcr.estimate import estimated
 from headcount.privacy.mechanisms.pcr.private_count_release import (
     ReleasedCounts,
@@ -119,7 +120,7 @@ class PCR(Mechanism):
                 "selection": "vetted",
                 "r": self.settings.r,
                 "k_bar": released.k_bar,
-                "ranks": list(self.settings.ranks),
+                "ranks": list(ranks_looked_at(self.settings)),
                 "delta_round": float(self.budget.delta_selection / ROUNDS),
                 "rounds_run": released.rounds_run,
             },

@@ -120,7 +120,7 @@ class Settings:
 PRESETS: dict[str, Settings] = {
     "pcr": Settings(
         k_bar=100_000,
-        ranks=(1, 10, 100, 1000, 10_000, 30_000, 100_000),
+        ranks=(10, 100, 1000, 10_000, 30_000, 100_000),
         growth=1.07,
         noise=2.0,
     ),
