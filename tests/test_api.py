@@ -15,6 +15,7 @@ import pytest
 
 import headcount
 from headcount.privacy.accounting.budget import Budget
+from headcount.views.engine_view import EngineView
 from tests.conftest import USERS
 
 BUDGET = headcount.Budget(rho=50, delta=1e-6)
@@ -267,3 +268,9 @@ def test_methods_that_cannot_be_used(parquet, options, says):
 def test_a_histogram_cannot_be_rationed():
     with pytest.raises(headcount.SettingsError, match="needs events"):
         headcount.release_counts(dict(USERS), budget=BUDGET, method="rationed")
+
+
+def test_the_default_asks_one_scan_for_the_counts_and_the_number_of_users(events, monkeypatch):
+    """Counts centred by the users of another moment would cost more than was charged."""
+    monkeypatch.delattr(EngineView, "highest_counts")
+    assert headcount.release(events, user="uid", item="item", rho=1).table.num_rows

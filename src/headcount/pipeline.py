@@ -86,9 +86,11 @@ def ask(
         _try_out(entropy)
         charge.reserve(None if question.sql is not None else user)
         deferred = is_deferred(question.source)
-        with charge.while_reading(chosen_rows=deferred), cancel.translating():
+        opening = deferred or bool(question.request.layout)
+        with charge.while_reading(chosen_rows=opening), cancel.translating():
             progress("opening the source")
             events = open_source(session, question.source, question.request)
+        with charge.while_reading(chosen_rows=deferred), cancel.translating():
             check_columns(events, user, items)
             values = question.values
             check_numbers(events, values or ())
@@ -125,8 +127,10 @@ def ask(
                 values=values,
                 max_rows=question.max_rows_per_user_item,
             )
-        chosen_rows = question.sql is not None or events.unit is not Unit.USER or deferred
+        chosen_rows = question.sql is not None or events.unit is not Unit.USER or opening
         chosen_rows = chosen_rows or question.where is not None
+        # How much fits, and where fields end, also decides whose rows make it fail.
+        chosen_rows = chosen_rows or bool(question.spark_conf) or memory != DEFAULT_MEMORY
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
             counts = chosen.prepare(view, entropy, progress)
             run = further.prepare(counts, view, question.budget, entropy, progress)

@@ -55,6 +55,7 @@ SHORTAGES = {
     "C++": MemoryError("std::bad_alloc"),
     "Arrow": pa.ArrowMemoryError("malloc of size 9 failed"),
     "DuckDB": OutOfMemoryException("somebody's value"),
+    "Arrow reading what DuckDB streams": OSError("Out of Memory Error: could not allocate block"),
     "a thread": RuntimeError("can't start new thread"),
     "a thread of C++": RuntimeError("Resource temporarily unavailable"),
     "a library": ImportError("lib.so: failed to map segment from shared object"),

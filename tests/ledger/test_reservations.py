@@ -3,8 +3,11 @@
 import shutil
 
 import duckdb
+import ibis
 import polars as pl
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 import headcount as hc
@@ -178,6 +181,54 @@ def test_a_query_on_files_that_fails_because_of_a_row_is_paid_for(opened, parque
     with pytest.raises(hc.SourceError):
         ask(ledger, parquet_of(), sql="SELECT u, CAST(q AS INTEGER) AS q FROM events")
     assert kinds(ledger) == ["open", "reserve"]
+
+
+@pytest.mark.parametrize("kind", ["view", "expression"])
+def test_what_is_computed_and_fails_because_of_a_row_is_paid_for(kind, opened, tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as made:
+        made.execute(
+            "CREATE TABLE events AS SELECT range AS person, 'tea' AS item, range = 17 AS ill "
+            "FROM range(3000)"
+        )
+        made.execute(f"CREATE VIEW seen AS {FAILS_FOR.format(17)}")
+    ledger = opened()
+    asked = {"user": "person", "item": "item", "rho": 0.1, "ledger": ledger, "dataset": "shop"}
+    if kind == "view":
+        with pytest.raises(hc.SourceError):
+            hc.release(path, table="seen", **asked)
+    else:
+        events = ibis.duckdb.connect(path, read_only=True).table("events")
+        drink = ibis.cases((events.ill, "x"), else_="1").cast("int64").cast("string")
+        with pytest.raises(hc.SourceError):
+            hc.release(events.mutate(item=drink), **asked)
+    assert kinds(ledger) == ["open", "reserve"]
+
+
+def test_a_limit_on_memory_that_one_persons_rows_exceed_is_paid_for(opened, tmp_path):
+    """Free, repeated failures would tell how much anybody has, to the row."""
+    path = tmp_path / "events.parquet"
+    one = [f"some rather long and rare item number {n:020d}" for n in range(400_000)]
+    users = [f"u{n % 1000}" for n in range(5000)] + ["heavy"] * len(one)
+    items = [f"item{n % 37}" for n in range(5000)] + one
+    pq.write_table(pa.table({"u": users, "q": items}), path)
+    ledger = opened()
+    with pytest.raises(hc.EngineError, match="memory"):
+        ask(ledger, path, memory="20MB")
+    assert kinds(ledger) == ["open", "reserve"]
+
+
+@pytest.mark.parametrize("wrong", [{"user": "usr"}, {}])
+def test_fields_that_end_where_the_asker_says_are_paid_for(wrong, opened, tmp_path):
+    """A delimiter may occur in one person's row only; a column that is missing costs nothing."""
+    path = tmp_path / "events.csv"
+    rows = [f"u-{n % 1000},tea{n % 7}" for n in range(5000)]
+    path.write_text("\n".join(["user-id,query", *rows, "u-17,self-harm"]) + "\n")
+    ledger = opened()
+    asked = {"user": "user", "item": "id,query", "delimiter": "-", "rho": 0.1, **wrong}
+    with pytest.raises(hc.SourceError):
+        hc.release(path, **asked, ledger=ledger, dataset="shop")
+    assert kinds(ledger) == (["open", "reserve", "return"] if wrong else ["open", "reserve"])
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,39 @@ def test_what_is_chosen_goes_on_with_the_filter_of_the_look(mechanism, monkeypat
         assert run.spent == Cost(Fraction(BUDGET.rho), BUDGET.delta_selection)
 
 
+@pytest.mark.parametrize("promised", [0, 10**9])
+def test_all_that_the_choice_draws_is_charged_and_neither_method_is_announced(
+    promised, monkeypatch
+):
+    drawn, filters, said = [], [], []
+
+    class Weighed(SeededEntropy):
+        def discrete_gaussian(self, values, sigma):
+            # Of a histogram of users, one bin moves by one.
+            moved = 1 if len(values) == len(Sizes.BOUNDS) else len(values)
+            drawn.append(Fraction(moved) / (2 * Fraction(sigma) ** 2))
+            return super().discrete_gaussian(values, sigma)
+
+    def one_filter(total):
+        filters.append(PrivacyFilter(total))
+        return filters[-1]
+
+    monkeypatch.setattr(choosing, "promises", lambda *given: certainly(promised, 10))
+    monkeypatch.setattr(choosing, "PrivacyFilter", one_filter)
+    chosen = "rationed_release" if promised else "vetted_release"
+    whole = getattr(choosing, chosen)
+    data = list(pairs(2))
+    top = sorted(Counter(item for _, item in set(data)).values(), reverse=True)
+    asked = (top, PlainPopulation(data), settings_for("pcr"), BUDGET)
+    release_automatically(*asked, SeededEntropy(1), progress=said.append)
+    assert said == ["finding and counting items"]
+    filters.clear()
+    monkeypatch.setattr(choosing, chosen, lambda *given, **more: whole)
+    release_automatically(*asked, Weighed(1))
+    assert len(drawn) == 3  # users, counts at ranks, users by the number of their items
+    assert sum(drawn) <= filters[0].spent.rho < sum(drawn) * Fraction(101, 100)
+
+
 @pytest.mark.parametrize("mechanism", [VettedCounts, RationedCounts])
 @pytest.mark.parametrize(
     ("unsure", "looks"), [(0, 1), (TUNING.closer[0] / 2, 1), (1, 1 + len(TUNING.closer))]

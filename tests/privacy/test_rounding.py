@@ -7,7 +7,11 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.conditioning import conditioned_total
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, float_below, log_above, shown_above
+from headcount.results.release import spent_of
 
 numbers = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 
@@ -32,6 +36,21 @@ def test_log_above_is_above_and_close(value):
         exact = (Decimal(value.numerator) / Decimal(value.denominator)).ln()
         assert Decimal(above) > exact or exact == above == 0
         assert Decimal(above) - exact <= 2 * Decimal(math.ulp(above))
+
+
+@given(numbers)
+def test_what_was_spent_is_published_and_charged_rounded_up(value):
+    spent = spent_of(Cost(value, min(value, Fraction(1, 3))))
+    assert Fraction(spent["rho"]) >= value
+    assert Fraction(spent["delta"]) >= min(value, Fraction(1, 3))
+    assert spent_of(Cost(Fraction(1, 3)))["rho"] > 1 / 3
+
+
+@given(st.floats(1e-3, 100))
+def test_a_transcript_spends_no_more_than_the_decimal_that_was_typed(rho):
+    """The float may be above it, and a ledger charges the decimal."""
+    assert conditioned_total(Budget(rho=rho, delta=1e-300)).rho <= Fraction(repr(rho))
+    assert conditioned_total(Budget(rho=0.1, delta=1e-300)).rho <= Fraction(1, 10) < Fraction(0.1)
 
 
 def test_rounding_is_not_to_the_nearest():

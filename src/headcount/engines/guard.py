@@ -42,6 +42,7 @@ _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "Ope
 # errors that quote no data are searched for it.
 _NO_MEMORY = (
     "failed to map segment",
+    "out of memory error",  # DuckDB's, where Arrow reads what it streams
     "cannot allocate memory",
     "can't start new thread",
     "resource temporarily unavailable",

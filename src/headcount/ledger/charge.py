@@ -11,6 +11,7 @@ from headcount.errors import (
     LedgerUnavailableError,
     NotPrivateError,
     SettingsError,
+    SourceError,
 )
 from headcount.ledger.balance import WHOLE_USER, Reservation
 from headcount.ledger.ledger import Ledger
@@ -150,7 +151,8 @@ class Charge:
 
         In SQL, or in a view or an expression, an error can be made to depend on what anybody's row
         says, and a failure can be seen: if it were free, it would answer any question about one
-        person. So it costs what was reserved. So do Ctrl-C and cancelling: whoever ends a query
+        person. So it costs what was reserved. With a delimiter, or a limit on memory, the asker
+        chooses too. So do Ctrl-C and cancelling: whoever ends a query
         that has not failed yet has seen that it did not.
         """
         if not chosen_rows:
@@ -163,7 +165,8 @@ class Charge:
             if self._ledger is not None and self._reservation is not None:
                 error.add_note(f"The query ended while it read rows. {self._stays()}")
                 failed = isinstance(error, Exception) and not isinstance(error, CancelledError)
-                hint = " (TRY_CAST instead of CAST may help)" if failed else ""
+                wrong = isinstance(error, SourceError)
+                hint = " (TRY_CAST instead of CAST may help)" if wrong else ""
                 ended = "failed, which a single row can cause" if failed else "was interrupted"
                 self._ledger.tell(f"The query {ended}{hint}, while it read rows. {self._stays()}")
             raise
