@@ -4,7 +4,7 @@
 
 With OpenDP you choose how many items of each user count, drop the others at random, and add noise
 for that many. Here every power of two is tried on the data itself, and the one with the smallest
-error is shown; nobody could choose it without looking at the data. The figures are the root mean
+error is shown; no one could choose it without looking at the data. The figures are the root mean
 squared error over all counts of the list, in users. They are made from true counts, so they are not
 private.
 """

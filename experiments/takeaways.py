@@ -102,7 +102,7 @@ _TAIL = (
     "1.5 times that, not 3 times, under 1 % are beyond."
 )
 _LOST = (
-    "Even if nobody had more than the 99th percentile, bounding at the 95th would lose 13 % of all "
+    "Even if no one had more than the 99th percentile, bounding at the 95th would lose 13 % of all "
     "pairs of the generated set, and 93 % would be beyond. Why it was half in the paper is not "
     "known."
 )

@@ -70,6 +70,10 @@ def example_files(tmp_path_factory):
             rows.writerows(
                 [n, country, "home"] for n in range(first, first + 2000) for country in ("NO", "SE")
             )
+    with (folder / "customers.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["customer", "country"])
+        rows.writerows([n, "NO" if n % 3 else "SE"] for n in range(3000))
     visits = folder / "visits"
     visits.mkdir()
     for week in range(2):

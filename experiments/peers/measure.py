@@ -60,8 +60,8 @@ def make_events(folder: Path) -> Events:
     percentiles = np.percentile(sizes, [50, 95])
     shape = (
         f"{made.number_of_users:,} people, {made.users.size:,} rows, {made.number_of_items:,} "
-        f"items; a person has {percentiles[0]:.0f} items at the median, {percentiles[1]:.0f} at "
-        f"the 95th percentile, {sizes.max():,} at most"
+        f"items; the median person has {percentiles[0]:.0f} items, the 95th percentile is "
+        f"{percentiles[1]:.0f}, and the most is {sizes.max():,}"
     )
     truth = dict(zip(names.tolist(), made.counts.tolist(), strict=True))
     return Events(path, truth, round(percentiles[1]), shape)

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from headcount import Ledger
 from tests.conftest import RHO
 
 ASK = ["--user", "uid", "--item", "item"]
@@ -138,6 +139,27 @@ def test_show_has_the_bar_of_what_is_scarcer_and_leaves_nothing_of_what_is_retir
     assert left[-3:] == ["%", "of", "δ"]
     headcount("ledger", "retire", ledger, "--dataset", "shop", "--reason", "the end")
     assert headcount("ledger", "show", ledger).out.splitlines()[-1].split()[1] == "0"
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "shown", "left"),
+    [
+        (("--epsilon", "3"), "3.34e-07", (1e-6, 9e-6), 3e-6),
+        (("--rho", "0.5"), "9e-07", (2.7e-6, 7.3e-6), 7.3e-6 / 3),
+    ],
+)
+def test_delta_is_shown_as_the_page_on_ledgers_says(
+    headcount, parquet, tmp_path, budget, spent, shown, left
+):
+    ledger, to = tmp_path / "total.db", ("--ledger", tmp_path / "total.db", "--dataset", "shop")
+    headcount("ledger", "init", ledger, "--dataset", "shop", "--epsilon", "6", "--delta", "1e-5")
+    bound = ("--method", "threshold", "--max-items-per-user", "1")  # spends all of its δ
+    ran = headcount("release", parquet, *ASK, *budget, "--delta", "1e-6", *bound, *to)
+    assert ran.code == 0
+    assert f"δ = {spent}." in ran.err
+    [books] = json.loads(headcount("ledger", "show", ledger, "--format", "json").out)
+    assert (books["spent"]["delta"], books["left"]["delta"]) == pytest.approx(shown, rel=1e-3)
+    assert float(Ledger(ledger).books().left("shop").delta) == pytest.approx(left, rel=1e-3)
 
 
 def test_verify(headcount, charged, ledger, tmp_path):
