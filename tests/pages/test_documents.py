@@ -1,6 +1,7 @@
 """Pages of published files: what they say, and files that are none."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from headcount.outputs import render
 from headcount.pages import Document, Origin, release_page
 from headcount.pages.charts import bars_of
 from headcount.privacy.mechanisms.base import Total
-from tests.pages.made import daily, films, page_of, rated, release_with, weekly
+from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS, Provenance
+from headcount.results.release import Release, metadata_of
+from tests.pages.made import ORIGIN, daily, films, page_of, rated, release_with, weekly
 from tests.pages.parsed import Page
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*/*.[jp][sa]*"))
@@ -51,6 +54,14 @@ BROKEN = {
     "an unknown promise": lambda d: d["guarantee"].update(unheard_of=1),
     "a step that is a number": lambda d: d["provenance"].update(mechanisms=[5]),
     "a day that is a number": lambda d: d["provenance"].update(date=5),
+    "a part of δ that is text": lambda d: d["guarantee"].update(
+        delta_split={"selection": "1", "conversion": 0}
+    ),
+    "other parts of δ": lambda d: d["guarantee"].update(delta_split={"luck": 1e-7}),
+    "a charge without an entry": lambda d: d["provenance"].update(ledger={"dataset": "x"}),
+    "a charge of another kind": lambda d: d["provenance"].update(
+        ledger={"dataset": "x", "reservation": "<b>"}
+    ),
     "settings of another kind": lambda d: d["settings"].update(known_items=3, bound="x"),
     "a range of one day": lambda d: d["settings"].update(
         by={"period": "day", "column": "at", "timezone": None}, between=["2026-01-01"]
@@ -84,6 +95,44 @@ def test_a_page_says_what_was_released_from_what_and_when():
         "rationed",
     ):
         assert words in page.text
+
+
+def stating(release, **values):
+    """Return the text of the page of a release whose file says this as well, without a ledger."""
+    stated = replace(release.guarantee, **values)
+    table = release.table.replace_schema_metadata(metadata_of(stated))
+    return Page(page_of(Release(table, stated), Origin())).text
+
+
+def test_a_page_says_of_the_ledger_what_its_file_says():
+    charged = Provenance(ledger={"dataset": "films <b>", "reservation": 6})
+    text = stating(films(3), provenance=charged)
+    assert "Charged to films <b> , reserved by entry 6" in text
+    assert "films <b> (reserved by entry 6) in its ledger" in text and "headcount verify" in text
+    for release in (films(3), films(3, private=False)):
+        text = Page(page_of(release, Origin())).text
+        assert "It was not charged to a ledger" in text and "headcount verify" not in text
+    text = Page(page_of(films(3), replace(ORIGIN, reservation=6))).text
+    assert "films (entry 7, reserved by entry 6) in its ledger" in text
+    old = stating(films(3), format=None)
+    assert "older form" in old and "headcount verify" in old and "not charged" not in old
+
+
+@pytest.mark.parametrize(
+    ("public", "said"),
+    [
+        ((), "to have enough people"),
+        ((LIST_OF_ITEMS,), "All of them are here, including items with no users."),
+        ((RANGE_OF_DAYS,), "Every week of it is here, including those with no users."),
+        ((LIST_OF_ITEMS, RANGE_OF_DAYS), "for every week of the range"),
+    ],
+)
+def test_what_is_missing_follows_from_what_was_public(public, said):
+    settings = {"known_items": 3, "bound": 3} if public else {}
+    made = stating(weekly(), settings=settings, provenance=Provenance(public=public))
+    missing = made.partition("What is not here, and why")[2]
+    assert said in missing
+    assert ("public list" in missing) == (LIST_OF_ITEMS in public)
 
 
 def test_a_single_count_is_not_spoken_of_as_several():

@@ -23,7 +23,8 @@ def to_datasheet(account: Account) -> bytes:
     charged = (
         "no ledger"
         if ledger is None
-        else f"dataset {ledger.get('dataset')}, reservation {ledger.get('reservation')}"
+        else f"dataset {ledger.get('dataset')}, reserved by entry {ledger.get('reservation')} "
+        "of its ledger"
     )
     split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
     facts = {

@@ -14,6 +14,7 @@ from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
 from headcount.results.digits import DECIMALS_BELOW, EXPONENTS
 from headcount.results.guarantee import SPENT_ON
+from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS
 from headcount.results.release import Release
 
 #: How many rows are in the page itself, and on each page of the table.
@@ -40,7 +41,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         heading=heading,
         document=document,
         items=items,
-        origin=origin,
+        origin=origin.stated_by(guarantee),
         guarantee=guarantee,
         method=method_in_words(guarantee),
         promise=promise_of(guarantee),
@@ -52,6 +53,9 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         shares=shares_of(document),
         parts=parts_of(document),
         rows=[_shown(document, row) for row in document.rows_for_people()[:ROWS]],
+        listed="known_items" in guarantee.settings,
+        public_days=RANGE_OF_DAYS in guarantee.provenance.public,
+        public_items=LIST_OF_ITEMS in guarantee.provenance.public,
         settings=[
             (name, _plain(value)) for name, value in guarantee.settings.items() if name != SPENT_ON
         ],
