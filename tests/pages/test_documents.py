@@ -91,6 +91,9 @@ def test_a_page_says_what_was_released_from_what_and_when():
         "one value of user_id",
         "17 November 2026, 20:05 UTC",
         "films , entry 7",
+        "each with a 95 % interval.",
+        "r 0.1 the target relative error of a count",
+        "Each user. The promise compares what could be released from the data with and without all",
         "headcount verify release.json --ledger LEDGER",
         "rationed",
     ):
@@ -130,14 +133,14 @@ def test_a_page_says_of_the_ledger_what_its_file_says():
 def test_what_is_missing_follows_from_what_was_public(public, said):
     settings = {"known_items": 3, "bound": 3} if public else {}
     made = stating(weekly(), settings=settings, provenance=Provenance(public=public))
-    missing = made.partition("What is not here, and why")[2]
+    missing = made.partition("What is not here, and why")[2].partition("How it was made")[0]
     assert said in missing
     assert ("public list" in missing) == (LIST_OF_ITEMS in public)
 
 
 def test_a_single_count_is_not_spoken_of_as_several():
     page = Page(page_of(films(1)))
-    assert "1 noisy count, with an interval" in page.text
+    assert "1 noisy count, with a 95 % interval." in page.text
     assert "The only one, with its 95 % interval." in page.text
     assert "All counts by rank" not in page.text  # the bars show them all
     assert "All counts by rank" in Page(page_of(films(21))).text
@@ -175,7 +178,7 @@ def test_numbers_have_the_digits_that_their_standard_errors_leave():
         "0.250 (0.074 to 0.426)",
     ):
         assert words in text
-    table = text[text.index("The whole table") :]
+    table = text[text.index("The table") :]
     assert "98,765 234 98,306 99,225 2.9880 0.0014 2.9853 2.9907" in table
 
 
@@ -206,7 +209,7 @@ def test_periods_alone_are_in_their_order_and_over_time_comes_first():
     bars = [bar.label for bar in bars_of(document, document.measures()[0]).rows]
     assert bars == sorted(bars) and len(bars) == 20 and "2026-01-30" in bars
     assert text.index('id="time"') < text.index('id="bars-1"')
-    table = Page(text).text.partition("The whole table")[2]
+    table = Page(text).text.partition("The table")[2]
     assert table.index("2026-01-01") < table.index("2026-01-02") < table.index("2026-01-25")
     assert "How many distinct users there were on each day" in Page(text).text
     assert Page(text).data["items"][0]["day"] == str(days[0])
@@ -223,7 +226,7 @@ def test_sums_and_means_are_called_so():
     text = Page(page_of(rated())).text
     assert "Sum of amount" in text and "Mean of rating" in text
     assert (
-        "with the sum of amount , the mean of rating , the sum of steps : 3 rows of noisy numbers"
+        "with the sum of amount , the mean of rating and the sum of steps : 3 rows of noisy numbers"
         in text
     )
     assert "noisy counts" not in text and "highest values of" not in text

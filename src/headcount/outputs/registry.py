@@ -143,8 +143,8 @@ def _about_composition(account: Account) -> str:
             "was released about the same people must be added."  # fmt: skip
     return (
         f"{said} The release was charged to the total of the dataset {ledger.get('dataset')!r} in "
-        f"a ledger, whose entry {ledger.get('reservation')} reserved the budget; the ledger refuses "
-        "charges that exceed the total."
+        f"a ledger, whose entry {ledger.get('reservation')} reserved the budget; the ledger "
+        "refuses charges that exceed the total."
     )
 
 
