@@ -229,6 +229,16 @@ def test_paper_says_which_rows_it_has(opened, written, large):
         assert page.is_hidden("#printed")
 
 
+def test_commands_wrap_on_a_phone_and_charts_stay_whole_on_paper(opened, large):
+    with opened(large, width=PHONE) as (page, _):
+        command = "(({scrollWidth, clientWidth}) => scrollWidth <= clientWidth)"
+        assert page.evaluate(f"{command}(document.querySelector('pre'))")
+        page.emulate_media(media="print")
+        for chart in (".bars", ".plot"):
+            style = f"getComputedStyle(document.querySelector('{chart}')).breakInside"
+            assert page.evaluate(style) == "avoid"
+
+
 def test_columns_look_as_if_they_can_be_sorted(opened, large):
     mark = "getComputedStyle(document.querySelector('th button'), '::after').content"
     with opened(large) as (page, _):

@@ -6,7 +6,7 @@ from headcount.outputs.account import Account
 from headcount.outputs.escapes import visible
 from headcount.privacy.accounting.rounding import shown_above
 
-#: What a release does not know, for somebody to fill in.
+#: What a release does not know, for someone to fill in.
 TO_FILL_IN = (
     "What is it called, and who publishes it?",
     "Who are the people, and what period do the rows cover?",

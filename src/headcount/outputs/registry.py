@@ -12,7 +12,7 @@ from headcount.outputs.account import Account
 from headcount.outputs.escapes import steers, to_json_text
 from headcount.privacy.accounting.rounding import shown_above
 
-#: Blank fields, by their path, and what somebody should write there.
+#: Blank fields, by their path, and what someone should write there.
 BLANKS = {
     "url_slug": "a few words with hyphens, such as top-searches-example-2026",
     "deployment.basic.name": "what the data product is called",
@@ -30,7 +30,7 @@ BLANKS = {
     "releases, and when a new budget begins",
     "deployment.deployment_model.data_source_type": "Static or Dynamic",
     "deployment.implementation.preprocessing_and_hyperparameter_tuning": "what was done to the "
-    "rows beforehand; whether anybody looked at the data to choose the budget or the columns",
+    "rows beforehand; whether anyone looked at the data to choose the budget or the columns",
     "deployment.implementation.justification": "why this budget, this unit and this method",
     "deployment.administrative.sources": "where the data product and its documentation are",
     "deployment.administrative.registry_authors": "who wrote this entry",

@@ -1,6 +1,6 @@
 """What the page of a release is made from: what was published, and nothing else.
 
-Anybody may have made a published file, so everything that a page relies on is checked here.
+Anyone may have made a published file, so everything that a page relies on is checked here.
 """
 
 import math
@@ -195,7 +195,7 @@ def _number(value: Plain) -> float:
 
 
 def _check_guarantee(guarantee: Guarantee) -> None:
-    """Refuse an account with values of the wrong type, as anybody may have written the file."""
+    """Refuse an account with values of the wrong type, as anyone may have written the file."""
     spent = guarantee.spent
     numbers = [guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"]]
     numbers += [part["rho"] for part in guarantee.spent_on.values()]

@@ -1,6 +1,6 @@
 """Templates that escape by default, and a policy that forbids the page all requests.
 
-Anybody may have written the names of items, columns and files. In a template, each name passes
+Anyone may have written the names of items, columns and files. In a template, each name passes
 through `_inert` and then through HTML escaping. Data for the page's own script is JSON in which no
 tag can begin. The policy allows only headcount's own script and style sheet, by their hashes.
 """

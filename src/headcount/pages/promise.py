@@ -8,7 +8,7 @@ from fractions import Fraction
 from headcount.privacy.accounting.rounding import shown_above
 from headcount.results.guarantee import Guarantee
 
-#: Factors from here on are written as a power of ten: nobody reads longer numbers.
+#: Factors from here on are written as a power of ten: no one reads longer numbers.
 _LONGEST_FACTOR = 1e6
 
 
