@@ -194,6 +194,57 @@ def test_a_wide_table_fits_on_paper(opened, written):
         assert table["x"] + table["width"] <= paper
 
 
+def test_a_table_that_scrolls_says_so(opened, written, large):
+    for address, width, says in ((large, 1280, False), (large, PHONE, True)):
+        with opened(address, width=width) as (page, _):
+            assert page.is_visible(".sideways") is says
+            inner, outer = page.evaluate(
+                "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])"
+                "(document.querySelector('.scroll'))"
+            )
+            assert (inner > outer) is says
+            page.emulate_media(media="print")
+            assert page.is_hidden(".sideways")
+    with opened(written(rated(), "sums"), width=1280) as (page, _):
+        assert page.is_visible(".sideways")
+
+
+def test_paper_says_which_rows_it_has(opened, written, large):
+    said = "Printed here: rows {} of the {}. The HTML file of this page has all 2,000 rows."
+    with opened(large) as (page, _):
+        assert page.is_hidden("#printed")
+        page.emulate_media(media="print")
+        assert page.inner_text("#printed") == said.format("1 to 25", "2,000")
+        page.emulate_media(media="screen")
+        page.fill("#search", "film 19")
+        page.click("#next")
+        page.emulate_media(media="print")
+        found = "111 that match the search"
+        assert page.inner_text("#printed") == said.format("26 to 50", found)
+    with opened(large, java_script_enabled=False) as (page, _):
+        page.emulate_media(media="print")
+        assert "rows 1 to 25 of 2,000" in page.inner_text("#printed")
+    with opened(written(films(9), "short")) as (page, _):
+        page.emulate_media(media="print")
+        assert page.is_hidden("#printed")
+
+
+def test_commands_wrap_on_a_phone_and_charts_stay_whole_on_paper(opened, large):
+    with opened(large, width=PHONE) as (page, _):
+        command = "(({scrollWidth, clientWidth}) => scrollWidth <= clientWidth)"
+        assert page.evaluate(f"{command}(document.querySelector('pre'))")
+        page.emulate_media(media="print")
+        for chart in (".bars", ".plot"):
+            style = f"getComputedStyle(document.querySelector('{chart}')).breakInside"
+            assert page.evaluate(style) == "avoid"
+
+
+def test_columns_look_as_if_they_can_be_sorted(opened, large):
+    mark = "getComputedStyle(document.querySelector('th button'), '::after').content"
+    with opened(large) as (page, _):
+        assert "↕" in page.evaluate(mark)
+
+
 def test_it_is_dark_in_the_dark_and_light_on_paper(opened, large):
     colour = "getComputedStyle(document.body).backgroundColor"
     with opened(large, color_scheme="dark") as (page, _):

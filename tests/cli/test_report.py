@@ -44,7 +44,7 @@ def test_without_a_ledger_the_page_says_what_is_known(headcount, parquet, tmp_pa
     assert ran.code == 0, ran.err
     data = Page(page.read_text(encoding="utf-8")).data
     assert data == json.loads(ran.out)
-    assert "was made without a ledger" in words(page) and "UTC" in words(page)
+    assert "It was not charged to a ledger" in words(page) and "UTC" in words(page)
     saved = tmp_path / "counts.json"
     saved.write_text(ran.out)
     ran = headcount("report", saved, "--title", "What people buy", "--output", tmp_path / "b.html")
@@ -108,6 +108,22 @@ def test_a_file_that_was_not_charged_has_no_page_with_a_ledger(
     assert headcount("release", parquet, *ASKED, "--output", out).code == 0
     ran = headcount("report", out, "--ledger", ledger)
     assert ran.code == 5 and not (tmp_path / "counts.html").exists()
+
+
+def test_a_ledger_in_the_environment_is_for_files_that_were_charged(
+    headcount, parquet, tmp_path, ledger, monkeypatch
+):
+    free, charged = tmp_path / "free.json", tmp_path / "charged.json"
+    assert headcount("release", parquet, *ASKED, "--output", free).code == 0
+    monkeypatch.setenv("HEADCOUNT_LEDGER", str(ledger))
+    made = headcount("release", parquet, *ASKED, "--dataset", "shop", "--output", charged)
+    assert made.code == 0, made.err
+    for path in (free, charged):
+        ran = headcount("report", path)
+        assert ran.code == 0, ran.err
+    assert "It was not charged to a ledger" in words(tmp_path / "free.html")
+    assert "shop , entry 3, reserved by entry 2" in words(tmp_path / "charged.html")
+    assert headcount("report", free, "--ledger", ledger, "--force").code == 5
 
 
 def test_a_ledger_has_a_page(headcount, tmp_path, ledger):

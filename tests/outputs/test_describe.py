@@ -129,7 +129,7 @@ def test_an_entry_states_what_the_release_states(charged):
 def test_a_datasheet_states_what_the_release_states(charged):
     sheet = to_datasheet(account(charged)).decode()
     for said in (
-        "shop, reservation 2",
+        "shop, reserved by entry 2 of its ledger",
         "8.39515",
         "user",
         "add or remove",

@@ -115,7 +115,29 @@ def test_a_single_period_is_a_dot():
 def test_what_was_spent_is_a_share_of_the_budget():
     rho, delta = shares_of(Document.of_release(films(3)))
     assert (rho.name, rho.percent) == ("ρ", 50.0)
-    assert (delta.name, delta.percent) == ("δ", 30.0)
+    assert (delta.name, delta.percent, delta.aside) == ("δ", 30.0, 10.0)
+    assert delta.words == (
+        "1e-06, of which 9e-07 is for choosing which items to publish (3e-07 used) and 1e-07 for "
+        "converting ρ into ε"
+    )
+
+
+def test_delta_is_told_in_its_parts_as_far_as_they_are_known():
+    release = films(3)
+    whole = {"rho": 0.0, "delta": release.guarantee.delta_split["selection"]}
+    assert "(all used)" in delta_of(replace(release.guarantee, spent=whole)).words
+    old = delta_of(replace(release.guarantee, delta_split={}))
+    assert (old.words, old.aside) == (
+        "3e-07 of 1e-06 (30 %), for choosing which items to publish", 0.0,
+    )  # fmt: skip
+    listed = {**release.settings, "pure_zcdp": True}
+    pure = delta_of(replace(release.guarantee, settings=listed))
+    assert (pure.words, pure.aside) == ("1e-06, all of it for converting ρ into ε", 100.0)
+
+
+def delta_of(guarantee):
+    """Return what the page of a release with this guarantee says of δ."""
+    return shares_of(replace(Document.of_release(films(3)), guarantee=guarantee))[1]
 
 
 def spending(release, parts):

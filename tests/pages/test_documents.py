@@ -1,6 +1,7 @@
 """Pages of published files: what they say, and files that are none."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from headcount.outputs import render
 from headcount.pages import Document, Origin, release_page
 from headcount.pages.charts import bars_of
 from headcount.privacy.mechanisms.base import Total
-from tests.pages.made import daily, films, page_of, rated, release_with, weekly
+from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS, Provenance
+from headcount.results.release import Release, metadata_of
+from tests.pages.made import ORIGIN, daily, films, page_of, rated, release_with, weekly
 from tests.pages.parsed import Page
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*/*.[jp][sa]*"))
@@ -51,6 +54,14 @@ BROKEN = {
     "an unknown promise": lambda d: d["guarantee"].update(unheard_of=1),
     "a step that is a number": lambda d: d["provenance"].update(mechanisms=[5]),
     "a day that is a number": lambda d: d["provenance"].update(date=5),
+    "a part of δ that is text": lambda d: d["guarantee"].update(
+        delta_split={"selection": "1", "conversion": 0}
+    ),
+    "other parts of δ": lambda d: d["guarantee"].update(delta_split={"luck": 1e-7}),
+    "a charge without an entry": lambda d: d["provenance"].update(ledger={"dataset": "x"}),
+    "a charge of another kind": lambda d: d["provenance"].update(
+        ledger={"dataset": "x", "reservation": "<b>"}
+    ),
     "settings of another kind": lambda d: d["settings"].update(known_items=3, bound="x"),
     "a range of one day": lambda d: d["settings"].update(
         by={"period": "day", "column": "at", "timezone": None}, between=["2026-01-01"]
@@ -80,15 +91,56 @@ def test_a_page_says_what_was_released_from_what_and_when():
         "one value of user_id",
         "17 November 2026, 20:05 UTC",
         "films , entry 7",
+        "each with a 95 % interval.",
+        "r 0.1 the target relative error of a count",
+        "Each user. The promise compares what could be released from the data with and without all",
         "headcount verify release.json --ledger LEDGER",
         "rationed",
     ):
         assert words in page.text
 
 
+def stating(release, **values):
+    """Return the text of the page of a release whose file says this as well, without a ledger."""
+    stated = replace(release.guarantee, **values)
+    table = release.table.replace_schema_metadata(metadata_of(stated))
+    return Page(page_of(Release(table, stated), Origin())).text
+
+
+def test_a_page_says_of_the_ledger_what_its_file_says():
+    charged = Provenance(ledger={"dataset": "films <b>", "reservation": 6})
+    text = stating(films(3), provenance=charged)
+    assert "Charged to films <b> , reserved by entry 6" in text
+    assert "films <b> (reserved by entry 6) in its ledger" in text and "headcount verify" in text
+    for release in (films(3), films(3, private=False)):
+        text = Page(page_of(release, Origin())).text
+        assert "It was not charged to a ledger" in text and "headcount verify" not in text
+    text = Page(page_of(films(3), replace(ORIGIN, reservation=6))).text
+    assert "films (entry 7, reserved by entry 6) in its ledger" in text
+    old = stating(films(3), format=None)
+    assert "older form" in old and "headcount verify" in old and "not charged" not in old
+
+
+@pytest.mark.parametrize(
+    ("public", "said"),
+    [
+        ((), "to have enough people"),
+        ((LIST_OF_ITEMS,), "All of them are here, including items with no users."),
+        ((RANGE_OF_DAYS,), "Every week of it is here, including those with no users."),
+        ((LIST_OF_ITEMS, RANGE_OF_DAYS), "for every week of the range"),
+    ],
+)
+def test_what_is_missing_follows_from_what_was_public(public, said):
+    settings = {"known_items": 3, "bound": 3} if public else {}
+    made = stating(weekly(), settings=settings, provenance=Provenance(public=public))
+    missing = made.partition("What is not here, and why")[2].partition("How it was made")[0]
+    assert said in missing
+    assert ("public list" in missing) == (LIST_OF_ITEMS in public)
+
+
 def test_a_single_count_is_not_spoken_of_as_several():
     page = Page(page_of(films(1)))
-    assert "1 noisy count, with an interval" in page.text
+    assert "1 noisy count, with a 95 % interval." in page.text
     assert "The only one, with its 95 % interval." in page.text
     assert "All counts by rank" not in page.text  # the bars show them all
     assert "All counts by rank" in Page(page_of(films(21))).text
@@ -126,7 +178,7 @@ def test_numbers_have_the_digits_that_their_standard_errors_leave():
         "0.250 (0.074 to 0.426)",
     ):
         assert words in text
-    table = text[text.index("The whole table") :]
+    table = text[text.index("The table") :]
     assert "98,765 234 98,306 99,225 2.9880 0.0014 2.9853 2.9907" in table
 
 
@@ -157,7 +209,7 @@ def test_periods_alone_are_in_their_order_and_over_time_comes_first():
     bars = [bar.label for bar in bars_of(document, document.measures()[0]).rows]
     assert bars == sorted(bars) and len(bars) == 20 and "2026-01-30" in bars
     assert text.index('id="time"') < text.index('id="bars-1"')
-    table = Page(text).text.partition("The whole table")[2]
+    table = Page(text).text.partition("The table")[2]
     assert table.index("2026-01-01") < table.index("2026-01-02") < table.index("2026-01-25")
     assert "How many distinct users there were on each day" in Page(text).text
     assert Page(text).data["items"][0]["day"] == str(days[0])
@@ -174,7 +226,7 @@ def test_sums_and_means_are_called_so():
     text = Page(page_of(rated())).text
     assert "Sum of amount" in text and "Mean of rating" in text
     assert (
-        "with the sum of amount , the mean of rating , the sum of steps : 3 rows of noisy numbers"
+        "with the sum of amount , the mean of rating and the sum of steps : 3 rows of noisy numbers"
         in text
     )
     assert "noisy counts" not in text and "highest values of" not in text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headcount.outputs.escapes import steers, visible
 from headcount.pages import Origin
-from headcount.pages.html import LONGEST, shortened
+from headcount.pages.html import LONGEST, shortened, unbroken
 from headcount.results.canonical import document_of
 from tests.pages.made import NASTY, page_of, release_with
 from tests.pages.parsed import Page
@@ -63,6 +63,12 @@ def test_what_is_long_is_cut_where_it_is_shown():
     release = release_with(pa.table({"x": ["A" * 10_000]}), np.array([5.0]))
     assert page_of(release).count("A" * 10_000) == 1  # in the data, whole
     assert all("A" * LONGEST not in words for words in Page(page_of(release)).words)
+
+
+def test_numbers_stay_whole_in_text_that_is_escaped():
+    assert unbroken("<b> 1.5e-6 & \u202e") == (
+        '&lt;b&gt; <span class="whole">1.5e-6</span> &amp; \\u202e'
+    )
 
 
 def test_the_policy_lets_nothing_out_and_runs_one_program():

@@ -7,7 +7,9 @@ import pytest
 from headcount import Budget
 from headcount.errors import BudgetRefusedError
 from headcount.ledger import Ledger
+from headcount.ledger.entries import Kind
 from headcount.pages import ledger_page
+from headcount.pages.ledger_page import KINDS
 from tests.outputs.releases import BUDGET, release_of
 from tests.pages.made import NASTY
 from tests.pages.parsed import Page
@@ -62,8 +64,10 @@ def test_budgets_actors_and_what_is_left(ledger):
         # pcr is charged what it spent, which is half of its budget
         "ρ : 1 of 6 spent (16.7 %), 1 reserved, 4 left",
         "ρ : 0 of 2 spent (0 %), 2 left",
-        "Reserved and not settled: entry 9.",
-        "searches ada 1 0.5",
+        "Reserved but not yet charged: entry 9.",
+        "searches ada 1 0.5 5e-7 none",
+        "ρ limits how much the releases may depend on any one person",
+        "reserve sets aside the most that a release can cost, before it runs",
         "searches bob <b> 1 1.5",
         "ρ = 3",
         "All of them, the newest first",
@@ -71,10 +75,37 @@ def test_budgets_actors_and_what_is_left(ledger):
         assert words in page.text, words
 
 
+def test_a_closed_budget_says_what_was_not_spent(ledger):
+    ledger, clock = ledger
+    ledger.retire("new", reason="ended")
+    page = text_of(ledger, clock)
+    assert "ρ : 0 of 2 spent (0 %), closed; 2 unspent" in page.text
+    assert "Nothing: this budget is closed." in page.text
+
+
+def test_every_kind_of_entry_is_explained():
+    assert set(KINDS) == set(Kind)
+
+
+@pytest.mark.parametrize(
+    ("later", "ends"),
+    [
+        (timedelta(days=40), ("2026-01-01", "2026-02-10")),
+        (timedelta(hours=5), ("2026-01-01 00:00", "2026-01-01 05:00")),
+        (timedelta(seconds=9), ("2026-01-01 00:00:00", "2026-01-01 00:00:09")),
+    ],
+)
+def test_the_ends_of_a_chart_are_told_apart(tmp_path, later, ends):
+    ledger = Ledger(tmp_path / "budget.db", actor="ada", clock=lambda: START)
+    ledger.init("searches", budget=Budget(rho=5, delta=1e-5))
+    page = Page(ledger_page(ledger.log(), START + later).decode())
+    assert [word for word in page.words if word.startswith("2026")][:2] == list(ends)
+
+
 def test_what_is_said_to_fit_fits_and_no_more(ledger):
     ledger, clock = ledger
     assert (
-        "One release with --rho 4, or --epsilon 18.08, with --delta 1e-6."
+        "One release with --rho 4, or --epsilon 18.08, with --delta 1e-6 ."
         in text_of(ledger, clock).text
     )
     assert "Or 4 more like the last one." in text_of(ledger, clock).text

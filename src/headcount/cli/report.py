@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from headcount.cli.examples import examples
 from headcount.cli.options import force_option
@@ -14,6 +15,7 @@ from headcount.errors import OutputError
 
 if TYPE_CHECKING:
     from headcount.ledger import Ledger
+    from headcount.pages import Document
     from headcount.results.release import Release
 
 _ENDINGS = (".html", ".htm")
@@ -31,11 +33,18 @@ _ENDINGS = (".html", ".htm")
 @click.option("--title", metavar="TEXT",
               help="The heading of the page [default: made from the columns].")  # fmt: skip
 @click.option("--ledger", "where", metavar="LEDGER",
+              envvar="HEADCOUNT_LEDGER", show_envvar=True,
               help="The ledger that was charged. The page then names the entry, the time and the "
                    "source; a file that was not charged to this ledger is refused.")  # fmt: skip
 @force_option
+@click.pass_context
 def report(
-    file: Path, output: Path | None, title: str | None, where: str | None, force: bool
+    context: click.Context,
+    file: Path,
+    output: Path | None,
+    title: str | None,
+    where: str | None,
+    force: bool,
 ) -> None:
     """Write a page about the release in FILE, at no cost.
 
@@ -49,11 +58,18 @@ def report(
     place = page_path(file.with_suffix(".html") if output is None else output, file)
     with AtomicFile(place, source=str(file), ledger=where, force=force) as page:
         document, origin = Document.of_file(file), Origin()
-        if where is not None:
+        if _is_meant(context, document) and where is not None:
             ledger = Ledger(where)
             origin = Origin.of_entry(ledger.find(file), ledger)
         page.commit(release_page(document, origin, title=title))
     say(f"Wrote {str(place)!r}.")
+
+
+def _is_meant(context: click.Context, document: "Document") -> bool:
+    """Whether to ask the ledger: one in the environment is not about files that had none."""
+    uncharged = document.says_if_charged and document.guarantee.provenance.ledger is None
+    from_environment = context.get_parameter_source("where") is ParameterSource.ENVIRONMENT
+    return not (uncharged and from_environment)
 
 
 def page_path(path: Path, other: Path | None = None) -> Path:

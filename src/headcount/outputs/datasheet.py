@@ -6,7 +6,7 @@ from headcount.outputs.account import Account
 from headcount.outputs.escapes import visible
 from headcount.privacy.accounting.rounding import shown_above
 
-#: What a release does not know, for somebody to fill in.
+#: What a release does not know, for someone to fill in.
 TO_FILL_IN = (
     "What is it called, and who publishes it?",
     "Who are the people, and what period do the rows cover?",
@@ -23,7 +23,8 @@ def to_datasheet(account: Account) -> bytes:
     charged = (
         "no ledger"
         if ledger is None
-        else f"dataset {ledger.get('dataset')}, reservation {ledger.get('reservation')}"
+        else f"dataset {ledger.get('dataset')}, reserved by entry {ledger.get('reservation')} "
+        "of its ledger"
     )
     split = {} if account.listed else stated.delta_split  # with a list, nothing is selected
     facts = {

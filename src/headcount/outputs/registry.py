@@ -12,7 +12,7 @@ from headcount.outputs.account import Account
 from headcount.outputs.escapes import steers, to_json_text
 from headcount.privacy.accounting.rounding import shown_above
 
-#: Blank fields, by their path, and what somebody should write there.
+#: Blank fields, by their path, and what someone should write there.
 BLANKS = {
     "url_slug": "a few words with hyphens, such as top-searches-example-2026",
     "deployment.basic.name": "what the data product is called",
@@ -30,7 +30,7 @@ BLANKS = {
     "releases, and when a new budget begins",
     "deployment.deployment_model.data_source_type": "Static or Dynamic",
     "deployment.implementation.preprocessing_and_hyperparameter_tuning": "what was done to the "
-    "rows beforehand; whether anybody looked at the data to choose the budget or the columns",
+    "rows beforehand; whether anyone looked at the data to choose the budget or the columns",
     "deployment.implementation.justification": "why this budget, this unit and this method",
     "deployment.administrative.sources": "where the data product and its documentation are",
     "deployment.administrative.registry_authors": "who wrote this entry",
@@ -143,7 +143,8 @@ def _about_composition(account: Account) -> str:
             "was released about the same people must be added."  # fmt: skip
     return (
         f"{said} The release was charged to the total of the dataset {ledger.get('dataset')!r} in "
-        f"a ledger (reservation {ledger.get('reservation')}), which refuses charges that exceed it."
+        f"a ledger, whose entry {ledger.get('reservation')} reserved the budget; the ledger "
+        "refuses charges that exceed the total."
     )
 
 

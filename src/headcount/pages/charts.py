@@ -14,6 +14,7 @@ from headcount.pages.scales import Tick, band, line, linear, logarithmic, percen
 from headcount.privacy.accounting.rounding import shown_above
 from headcount.privacy.mechanisms.base import COUNT
 from headcount.privacy.mechanisms.further.aggregates import mean_of, sum_of
+from headcount.results.guarantee import Guarantee
 
 #: As many as can be read at a glance; the table has all items.
 BARS = 20
@@ -85,13 +86,15 @@ class OverTime:
 
 @dataclass(frozen=True)
 class Share:
-    """How much of ρ or δ was used."""
+    """What ρ or δ is for, and how much of it was used: in words, and in per cent of the whole.
+
+    ``aside`` is what converting ρ into ε takes, which is set aside whatever is released.
+    """
 
     name: str
-    used: str
-    total: str
-    percent: float
     words: str
+    percent: float
+    aside: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -225,29 +228,48 @@ def _panel(item: str, rows: dict[str, int], periods: list[str], counts: Measure)
 
 
 def shares_of(document: Document) -> list[Share]:
-    """Return how much of ρ and of δ was used."""
+    """Return what ρ and δ are for, and how much of them was used."""
     guarantee = document.guarantee
-    parts = (
-        ("ρ", guarantee.spent["rho"], guarantee.rho, "the noise in all counts and choices"),
-        ("δ", guarantee.spent["delta"], guarantee.delta, "the choice of which items are named"),
+    rho = _share("ρ", guarantee.spent["rho"], guarantee.rho, "the noise in all counts and choices")
+    return [rho, _share_of_delta(guarantee)]
+
+
+def _share_of_delta(guarantee: Guarantee) -> Share:
+    total, used, split = guarantee.delta, guarantee.spent["delta"], guarantee.delta_split
+    if guarantee.settings.get("pure_zcdp") is True:
+        return Share("δ", f"{_above(total)}, all of it for converting ρ into ε", 0.0, 100.0)
+    if not split:  # as in releases of the first forms
+        return _share("δ", used, total, "choosing which items to publish")
+    choosing, converting = split["selection"], split["conversion"]
+    how_much = "all" if used >= choosing else _above(used)
+    return Share(
+        "δ",
+        f"{_above(total)}, of which {choosing:.3g} is for choosing which items to publish "
+        f"({how_much} used) and {converting:.3g} for converting ρ into ε",
+        _percent(used, total),
+        _percent(converting, total),
     )
-    return [
-        Share(
-            name,
-            shown_above(used, 3) if used else "0",
-            shown_above(total, 3) if total else "0",
-            percent(min(1.0, used / total if total else 0.0)),
-            words,
-        )
-        for name, used, total, words in parts
-    ]
+
+
+def _share(name: str, used: float, total: float, purpose: str) -> Share:
+    share = _percent(used, total)
+    words = f"{_above(used)} of {_above(total)} ({share:.3g} %), for {purpose}"
+    return Share(name, words, share)
+
+
+def _above(amount: float) -> str:
+    return shown_above(amount, 3) if amount else "0"
+
+
+def _percent(amount: float, total: float) -> float:
+    return percent(min(1.0, amount / total if total else 0.0))
 
 
 def parts_of(document: Document) -> list[Part]:
     """Return what ρ was spent on, in the order of the steps; empty if that is not stated."""
     guarantee = document.guarantee
     return [
-        Part(purpose, shown_above(spent["rho"], 3), percent(min(1.0, spent["rho"] / guarantee.rho)))
+        Part(purpose, _above(spent["rho"]), _percent(spent["rho"], guarantee.rho))
         for purpose, spent in guarantee.spent_on.items()
         if guarantee.rho
     ]

@@ -1,6 +1,6 @@
 """What the page of a release is made from: what was published, and nothing else.
 
-Anybody may have made a published file, so everything that a page relies on is checked here.
+Anyone may have made a published file, so everything that a page relies on is checked here.
 """
 
 import math
@@ -14,13 +14,16 @@ from headcount.ledger.published import document_of_file
 from headcount.outputs.escapes import unless_blank
 from headcount.outputs.json import document_to_json
 from headcount.privacy.mechanisms.base import COUNT
-from headcount.results.canonical import Plain, document_of
+from headcount.results.canonical import FORMAT, Plain, document_of
 from headcount.results.digits import errors_of, for_people
 from headcount.results.guarantee import Guarantee
 from headcount.results.notices import Notice, notices_about
 from headcount.results.periods import period_among
 from headcount.results.release import Release
 from headcount.results.totals import TotalInWords, totals_in_words
+
+#: What a file says about the ledger that was charged.
+_CHARGED = ("dataset", "reservation")
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ class Document:
     def notices(self) -> list[Notice]:
         """Return what readers should know about the release."""
         return list(notices_about(self.guarantee, len(self)))
+
+    @property
+    def says_if_charged(self) -> bool:
+        """Whether it says if a ledger was charged, which releases in earlier forms do not."""
+        return self.guarantee.format == FORMAT
 
     def totals(self) -> list[TotalInWords]:
         """Return the numbers released about all users together."""
@@ -187,10 +195,11 @@ def _number(value: Plain) -> float:
 
 
 def _check_guarantee(guarantee: Guarantee) -> None:
-    """Refuse an account with values of the wrong type, as anybody may have written the file."""
+    """Refuse an account with values of the wrong type, as anyone may have written the file."""
     spent = guarantee.spent
     numbers = [guarantee.rho, guarantee.delta, guarantee.epsilon, spent["rho"], spent["delta"]]
     numbers += [part["rho"] for part in guarantee.spent_on.values()]
+    numbers += guarantee.delta_split.values()
     if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
         raise ValueError("a budget is made of numbers")
     if not isinstance(guarantee.private, bool) or not isinstance(guarantee.settings, dict):
@@ -200,3 +209,8 @@ def _check_guarantee(guarantee: Guarantee) -> None:
     texts += [*history.mechanisms, *history.post_processing, *history.public]
     if not all(isinstance(text, str | None) for text in texts):
         raise TypeError("a guarantee names whom it protects, and what made it")
+    if guarantee.delta_split and set(guarantee.delta_split) != {"selection", "conversion"}:
+        raise ValueError("δ pays for two things")
+    charged = history.ledger
+    if charged is not None and [type(charged[name]) for name in _CHARGED] != [str, int]:
+        raise TypeError("a charge names the dataset, and the entry that reserved the budget")

@@ -1,6 +1,6 @@
 """Templates that escape by default, and a policy that forbids the page all requests.
 
-Anybody may have written the names of items, columns and files. In a template, each name passes
+Anyone may have written the names of items, columns and files. In a template, each name passes
 through `_inert` and then through HTML escaping. Data for the page's own script is JSON in which no
 tag can begin. The policy allows only headcount's own script and style sheet, by their hashes.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from headcount.outputs.escapes import to_json_text, visible
 from headcount.privacy.accounting.rounding import shown_above
@@ -34,6 +34,17 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 def tidy(text: str) -> str:
     """Return a text with numbers such as 1e-06 written as 1e-6, as people do."""
     return re.sub(r"(?<=\de)([+-])0+(?=\d)", r"\1", text)
+
+
+def unbroken(text: str) -> Markup:
+    """Return a text, escaped, in which no line is broken within a number such as 1e-6."""
+    escaped = str(escape(visible(text)))
+    whole = re.sub(r"\d[\d.]*e-\d+", r'<span class="whole">\g<0></span>', escaped)
+    return Markup(whole)  # noqa: S704 (escaped above)
+
+
+def _stated(number: float) -> Markup:
+    return unbroken(tidy(shown_above(number, 3)) if number else "0")
 
 
 def _inert(value: object) -> object:
@@ -62,7 +73,8 @@ def _environment() -> jinja2.Environment:
     made.filters |= {
         "shortened": shortened,
         "tidy": tidy,
-        "stated": lambda number: tidy(shown_above(number, 3)) if number else "0",
+        "unbroken": unbroken,
+        "stated": _stated,
         "as_data": lambda value: _json_text(to_json_text(value)),
     }
     return made

@@ -17,6 +17,21 @@ from headcount.privacy.accounting.filter import Cost
 
 #: How many entries the page lists, the latest ones; `headcount ledger log` shows all.
 ENTRIES = 200
+#: How times are written at the ends of a chart, the shortest first.
+_FORMS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+
+
+#: What an entry of each kind does, for readers of the list of entries.
+KINDS = {
+    Kind.OPEN: "sets the total of a budget",
+    Kind.JOIN: "moves a dataset into a budget that others share",
+    Kind.EXTEND: "raises a total",
+    Kind.RETIRE: "ends the releases of a dataset",
+    Kind.CAP: "limits what one actor may spend of a dataset",
+    Kind.RESERVE: "sets aside the most that a release can cost, before it runs",
+    Kind.SETTLE: "charges what the release cost, and frees the rest of what was set aside",
+    Kind.RETURN: "frees what was set aside for a release that was not made",
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,7 @@ class BudgetView:
     history: History
     whose: list[Whose]
     reservations: list[int]
+    closed: bool
 
 
 def ledger_page(entries: list[Entry], now: datetime) -> bytes:
@@ -86,6 +102,11 @@ def ledger_page(entries: list[Entry], now: datetime) -> bytes:
             for account in accounts(books)
         ],
         entries=[(entry, in_words(entry, books)) for entry in reversed(entries[-ENTRIES:])],
+        kinds={
+            kind: words
+            for kind, words in KINDS.items()
+            if any(entry.kind is kind for entry in entries[-ENTRIES:])
+        },
     )
 
 
@@ -97,8 +118,8 @@ def _view(
     now: datetime,
 ) -> BudgetView:
     total, balance = account.total, account.balance
-    ended = account.datasets == account.retired
-    left = Cost() if ended else minus(total.limit, balance.used)
+    closed = account.datasets == account.retired
+    left = minus(total.limit, balance.used)
     return BudgetView(
         account.name,
         account.datasets,
@@ -106,10 +127,11 @@ def _view(
         _short(total.epsilon(total.limit)),
         _short(total.delta),
         _parts(total, balance.spent, balance.reserved, left),
-        [] if ended else _fits(total, left, _last_cost(entries, set(account.datasets))),
+        [] if closed else _fits(total, left, _last_cost(entries, set(account.datasets))),
         _drawn(history, now),
         _whose(account, books, entries),
         account.abandoned,
+        closed,
     )
 
 
@@ -178,7 +200,7 @@ def _whose(account: Account, books: Books, entries: list[Entry]) -> list[Whose]:
     for dataset, actor in sorted(asked | set(capped)):
         used = account.total.as_given(books.of_actor(dataset, actor).used)
         most = capped.get((dataset, actor))
-        cap = "" if most is None else f"ρ = {_short(most)}"
+        cap = "none" if most is None else f"ρ = {_short(most)}"
         rows.append(
             Whose(
                 dataset,
@@ -217,15 +239,14 @@ def _drawn(history: list[tuple[datetime, Cost, Cost]], now: datetime) -> History
             points.append((along(when.timestamp()), 1 - up(float(cost.rho))))
     for points in lines:
         points.append((1.0, points[-1][1]))
-    last = now.astimezone(UTC)
-    shown = "%Y-%m-%d" if last.date() > first.date() else "%Y-%m-%d %H:%M"
-    return History(
-        line(lines[0]),
-        line(lines[1]),
-        f"ρ = {_short(top)}",
-        f"{first:{shown}}",
-        f"{last:{shown}}",
-    )
+    ends = _told_apart(first, now.astimezone(UTC))
+    return History(line(lines[0]), line(lines[1]), f"ρ = {_short(top)}", *ends)
+
+
+def _told_apart(first: datetime, last: datetime) -> tuple[str, str]:
+    """Return two times as short as they still differ, if they do to the second."""
+    texts = ((f"{first:{form}}", f"{last:{form}}") for form in _FORMS)
+    return next((pair for pair in texts if pair[0] != pair[1]), (f"{first:{_FORMS[-1]}}", ""))
 
 
 def _short(value: Fraction | float) -> str:

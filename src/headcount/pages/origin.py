@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
@@ -11,12 +11,13 @@ from headcount.inputs.stdin import STDIN
 from headcount.ledger import Ledger
 from headcount.ledger.entries import Entry, Kind
 from headcount.results.canonical import fingerprint
+from headcount.results.guarantee import Guarantee
 from headcount.results.release import Release
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release comes from. Its file does not say; a ledger does.
+    """Where a release comes from. Its file says little of that; a ledger says all.
 
     Attributes:
         source: the name of the file or table, without its folders or server.
@@ -24,6 +25,7 @@ class Origin:
         time: when it was released.
         entry: the number of the ledger entry that charged for it.
         dataset: the dataset whose budget was charged.
+        reservation: the number of the ledger entry that reserved the budget beforehand.
     """
 
     source: str | None = None
@@ -31,6 +33,7 @@ class Origin:
     time: datetime | None = None
     entry: int | None = None
     dataset: str | None = None
+    reservation: int | None = None
 
     @classmethod
     def of_asked(cls, asked: Mapping[str, Any], time: datetime | None = None) -> "Origin":
@@ -53,7 +56,22 @@ class Origin:
         asked = cls.of_asked(reservation.facts.get("asked", {}))
         user = entry.facts.get("counted_by") or asked.user
         time = datetime.fromisoformat(entry.time).astimezone(UTC)
-        return cls(asked.source, user, time, entry.number, entry.dataset)
+        return cls(asked.source, user, time, entry.number, entry.dataset, reservation.number)
+
+    @property
+    def charge_in_words(self) -> str:
+        """Which entries of the ledger the charge is, as `headcount describe` and `verify` do."""
+        reserved = "" if self.reservation is None else f"reserved by entry {self.reservation}"
+        if self.entry is None:
+            return reserved
+        return f"entry {self.entry}, {reserved}" if reserved else f"entry {self.entry}"
+
+    def stated_by(self, guarantee: Guarantee) -> "Origin":
+        """Return it with the charge that the file states, unless a ledger told more."""
+        match guarantee.provenance.ledger:
+            case {"dataset": str(dataset), "reservation": int(number)} if self.dataset is None:
+                return replace(self, dataset=dataset, reservation=number)
+        return self
 
 
 def source_name(asked: Mapping[str, Any]) -> str | None:

@@ -1,13 +1,14 @@
 """The promise of a release in plain words, from its numbers."""
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 from headcount.privacy.accounting.rounding import shown_above
 from headcount.results.guarantee import Guarantee
 
-#: Factors from here on are written as a power of ten: nobody reads longer numbers.
+#: Factors from here on are written as a power of ten: no one reads longer numbers.
 _LONGEST_FACTOR = 1e6
 
 
@@ -16,11 +17,13 @@ class Promise:
     """The promise, with a short text for each part.
 
     Attributes:
+        whom: who is protected.
         epsilon: the change in odds that ε allows.
         delta: the chance of failure that δ allows.
         formal: both, in the terms of the field.
     """
 
+    whom: str
     epsilon: str
     delta: str
     formal: str
@@ -31,50 +34,66 @@ def promise_of(guarantee: Guarantee) -> Promise:
     epsilon, delta = shown_above(guarantee.epsilon), shown_above(guarantee.delta)
     pure = guarantee.settings.get("pure_zcdp") is True  # δ is spent only on converting ρ to ε
     at_worst = (
-        "No item is ever named by chance: all of them were already public."
+        "No item is ever published by chance: all of them were already public."
         if pure
-        else "At worst, an item that only they have would then be named."
+        else "In the worst case, an item that no one else has would then be published."
     )
     whose, is_there = _protected(guarantee)
-    zcdp = f"{'' if pure else f'{delta}-approximate '}{shown_above(guarantee.rho)}-zCDP"
+    # With hyphens and spaces at which no line is broken.
+    zcdp = f"{'' if pure else f'{delta}‑approximate '}{shown_above(guarantee.rho)}‑zCDP"
     return Promise(
-        f"Whatever anyone believed before, seeing this release changes the odds that {is_there} "
-        f"by a factor of at most {_factor(guarantee.epsilon)}. Someone who thought it as likely "
-        f"as not can end up at most {_percent(guarantee.epsilon)} sure.{_several(guarantee)}",
+        _whom(guarantee.unit),
+        f"Whatever anyone believed before, this release can change the odds that {is_there} by a "
+        f"factor of at most {_factor(guarantee.epsilon)}. Someone who thought the chances were "
+        f"50:50 can end up at most {_percent(guarantee.epsilon)} sure.{_several(guarantee)}",
         f"For {whose}, the chance that this limit fails is at most {_chance(guarantee.delta)}. "
         f"{at_worst}",
-        f"(ε = {epsilon}, δ = {delta})-differential privacy, and {zcdp}. Neighbouring datasets "
-        f"differ by {guarantee.unit}.",
+        f"(ε\u00a0=\u00a0{epsilon}, δ\u00a0=\u00a0{delta})-differential privacy, and {zcdp}. "
+        f"Neighbouring datasets differ by {guarantee.unit}.",
+    )
+
+
+def _whom(unit: str) -> str:
+    """Return in plain words whom a unit protects, or the unit if it is none of headcount's."""
+    who, colon, rest = unit.partition(": ")
+    rows, changed, _ = rest.partition(", added or removed")
+    if not (colon and changed and who.startswith("one ")):
+        return f"{unit[:1].upper()}{unit[1:]}."
+    each = re.sub(r"\bone\b", "each", who)
+    return (
+        f"{each[:1].upper()}{each[1:]}. The promise compares what could be released from the data "
+        f"with and without {rows}."
     )
 
 
 def _protected(guarantee: Guarantee) -> tuple[str, str]:
-    """Return who is protected, and the statement about them that nobody can be sure of."""
+    """Return who is protected, and the statement about them that no one can be sure of."""
     within = guarantee.protected_period
     if within is not None:
-        there = f"a given person’s rows of one {within} are in the data, or are not,"
+        there = f"a given person’s rows of one {within} are in the data"
         return f"each person and {within}", there
     if guarantee.unit.startswith("one user"):
-        return "each person", "a given person is in the data, or is not,"
-    return "each of those protected", "what is protected is in the data, or is not,"
+        return "each person", "a given person is in the data"
+    return "each of those protected", "what is protected is in the data"
 
 
 def _several(guarantee: Guarantee) -> str:
-    """Return the promise to somebody with rows in several protected periods, or an empty text."""
+    """Return the promise to someone with rows in several protected periods, or an empty text."""
     within = guarantee.protected_period
     if within is None:
         return ""
     return (
-        f" All rows of somebody who has some in k {within}s are protected less: with k times "
+        f" All rows of someone who has some in k {within}s are protected less: with k times "
         "the ε and k·e^((k−1)·ε) times the δ."
     )
 
 
 def _factor(epsilon: float) -> str:
-    """Return e^ε, rounded up."""
+    """Return e^ε, rounded up to three digits, and that odds may change so both ways."""
     if epsilon < math.log(_LONGEST_FACTOR):
-        digits = 2 if epsilon < math.log(10) else 0
-        return f"{math.ceil(math.exp(epsilon) * 10**digits) / 10**digits:,.{digits}f}"
+        digits = max(0, 2 - math.floor(epsilon / math.log(10)))
+        factor = math.ceil(math.exp(epsilon) * 10**digits) / 10**digits
+        return f"{factor:,.{digits}f} in either direction"
     return f"10 to the power of {math.ceil(epsilon / math.log(10)):,}, which is no limit at all"
 
 

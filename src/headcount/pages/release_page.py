@@ -14,10 +14,20 @@ from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
 from headcount.results.digits import DECIMALS_BELOW, EXPONENTS
 from headcount.results.guarantee import SPENT_ON
+from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS
 from headcount.results.release import Release
 
 #: How many rows are in the page itself, and on each page of the table.
 ROWS = 25
+#: What the settings mean that readers may wonder about; the reference has all of them.
+MEANINGS = {
+    "r": "the target relative error of a count",
+    "k_bar": "how many items are looked at as candidates",
+    "max_items_per_user": "how many items of each user are counted",
+    "chosen": "the method that auto chose",
+    "known_items": "how many counts the public list or range asks for",
+    "pure_zcdp": "whether δ is needed only for converting ρ into ε",
+}
 #: From here on, a browser cannot tell all integers apart, so they are also given as text.
 _EXACT = 2**53
 
@@ -40,7 +50,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         heading=heading,
         document=document,
         items=items,
-        origin=origin,
+        origin=origin.stated_by(guarantee),
         guarantee=guarantee,
         method=method_in_words(guarantee),
         promise=promise_of(guarantee),
@@ -52,8 +62,13 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         shares=shares_of(document),
         parts=parts_of(document),
         rows=[_shown(document, row) for row in document.rows_for_people()[:ROWS]],
+        listed="known_items" in guarantee.settings,
+        public_days=RANGE_OF_DAYS in guarantee.provenance.public,
+        public_items=LIST_OF_ITEMS in guarantee.provenance.public,
         settings=[
-            (name, _plain(value)) for name, value in guarantee.settings.items() if name != SPENT_ON
+            (name, _plain(value), MEANINGS.get(name, ""))
+            for name, value in guarantee.settings.items()
+            if name != SPENT_ON
         ],
         options={
             "columns": document.columns,

@@ -67,6 +67,11 @@
     byId("status").textContent = shown.length
       ? `${count(begin + 1)} to ${count(end)} of ${count(shown.length)}`
       : "No row matches";
+    const matching = shown.length < table.length ? " that match the search" : "";
+    byId("printed").textContent = end - begin < table.length
+      ? `Printed here: ${shown.length ? `rows ${count(begin + 1)} to ${count(end)}` : "none"} of the ` +
+        `${count(shown.length)}${matching}. The HTML file of this page has all ${count(table.length)} rows.`
+      : "";
     byId("previous").disabled = page === 0;
     byId("next").disabled = end >= shown.length;
   };

@@ -27,7 +27,7 @@ LOOKED_AT = Fraction(1, 4)
 SIZES = "looking at how many items users have"
 FINDING = "finding items"
 COUNTING = "counting the users of items"
-LOSING = "asking what users with many items lose"
+LOSING = "measuring the loss from users with many items"
 
 
 class PaidQueries:
