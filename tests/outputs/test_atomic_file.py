@@ -46,6 +46,15 @@ def test_without_force_no_file_is_replaced(tmp_path, monkeypatch, links):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(("name", "paid"), [("c.CSV", True), ("p.html", False), ("d.md", False)])
+def test_only_what_may_be_a_release_may_have_been_paid_for(tmp_path, name, paid):
+    path = tmp_path / name
+    path.touch()
+    with pytest.raises(OutputError, match="already exists") as found, AtomicFile(path):
+        pytest.fail("entered")
+    assert ("paid for" in str(found.value)) is paid
+
+
 def test_a_name_that_was_taken_for_nothing_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "link", refuse)
     monkeypatch.setattr(os, "replace", refuse)
