@@ -91,7 +91,7 @@ def test_fewer_users_stand_for_all(monkeypatch, method):
     part = hc.plan(**asked)
     assert whole.simulated_users == whole.users == part.users == 9000
     assert part.simulated_users in (2999, 3000)
-    assert "users stood for all" in str(part)
+    assert "users represented all" in str(part)
     assert part.released.typical == pytest.approx(whole.released.typical, rel=0.25)
     assert part.smallest.typical == pytest.approx(whole.smallest.typical, rel=0.4)
     assert part.counts == whole.counts
