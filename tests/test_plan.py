@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -222,3 +223,12 @@ def test_what_cannot_be_forecast_is_refused(asked, says):
 def test_a_budget_is_a_budget():
     with pytest.raises(TypeError, match=r"headcount\.Budget"):
         hc.plan(budget=1.0, **GUESS)
+
+
+def test_a_forecast_shows_itself_on_one_line():
+    shown = repr(hc.plan(epsilon=3, users=5000, items_per_user=3, items=100))
+    assert re.fullmatch(
+        r"<Forecast for ε = 3, δ = 1e-06: \d+ items, from a guess of 5,000 users, 3 items each on "
+        r"average, 100 items in all>",
+        shown,
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from headcount.errors import OutputError
 from headcount.outputs import AtomicFile, format_of
+from tests.outputs.releases import release_of
 
 
 def test_the_file_appears_when_it_is_complete(tmp_path):
@@ -139,3 +140,11 @@ def test_formats_by_ending(tmp_path):
     for name in ("a", "a.txt", "csv", "a.csv.gz"):
         with pytest.raises(OutputError, match=r"\.csv, \.json, \.parquet"):
             format_of(tmp_path / name)
+
+
+def test_what_is_not_written_is_refused_with_every_ending_that_is(tmp_path):
+    release = release_of({"item": ["a"]})
+    with pytest.raises(OutputError, match=r"known endings: \.csv, \.json, \.parquet, \.html$"):
+        release.write(tmp_path / "c.md")
+    with pytest.raises(OutputError, match=r"known endings: \.csv, \.json, \.parquet$"):
+        format_of(tmp_path / "c.md")  # for --output, which writes no pages

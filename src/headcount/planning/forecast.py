@@ -140,8 +140,9 @@ class Forecast:
 
     def __repr__(self) -> str:
         budget = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"
-        figure = ", ".join(self._figures()["items that come out"])
-        return f"<Forecast for {budget}: {figure} items, from a {self.basis} of {self.shape}>"
+        least = "at least " if self.at_least else ""
+        items = least + _some(self.released.typical, "item")
+        return f"<Forecast for {budget}: {items}, from a {self.basis} of {self.shape}>"
 
     def __str__(self) -> str:
         weak = is_weak(self.budget.epsilon, self.budget.delta)

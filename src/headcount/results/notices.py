@@ -131,7 +131,7 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
 
 
 def _about_nothing(method: str) -> Notice:
-    another = "" if method == DEFAULT else f" So may the method {DEFAULT}."
+    another = "" if method == DEFAULT else f" On events, the method {DEFAULT} may find more."
     text = (
         "Nothing was released: with this budget, no item was found to have enough users. That is "
         "a valid answer, and the budget is spent. A larger budget, a larger relative error or "
