@@ -42,7 +42,7 @@ def test_a_terminal_gets_the_first_rows(many, spill, more, rows):
     assert code == 0
     assert rows_in(got) == rows
     assert (f"… and {ITEMS - rows} more\n" in got) == (rows < ITEMS)
-    assert ("as much again" in got) == (rows < ITEMS)
+    assert ("costs the same again" in got) == (rows < ITEMS)
     assert f"Released {ITEMS} items" in got
 
 
