@@ -121,9 +121,27 @@ def test_a_ledger_adds_up(table, tmp_path):
         warnings.simplefilter("error", hc.PrivacyWarning)
         hc.release(table, **SMALL, **charged)
         hc.release(table, **SMALL, **charged)
-    for without in ({}, charged):  # once one is not charged, the ledger does not know of it
-        with pytest.warns(hc.PrivacyWarning, match="no ledger adds the releases up"):
-            hc.release(table, **SMALL, **without)
+    with pytest.warns(hc.PrivacyWarning, match="this release would not be charged to a ledger"):
+        hc.release(table, **SMALL)
+    with pytest.warns(hc.PrivacyWarning, match="an earlier release .* was not charged") as warned:
+        hc.release(table, **SMALL, **charged)  # the ledger does not know of the one before
+    (ours,) = [str(one.message) for one in warned if one.category is hc.PrivacyWarning]
+    assert "ledger=" not in ours
+
+
+def test_what_the_ledger_refuses_is_not_warned_of(table, tmp_path):
+    ledger = hc.Ledger(tmp_path / "budget.db")
+    ledger.init("shop", budget=hc.Budget(rho=1e-3))
+    hc.release(table, **SMALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hc.PrivacyWarning)
+        with pytest.raises(hc.BudgetRefusedError):
+            hc.release(table, **{**SMALL, "epsilon": 20}, ledger=ledger, dataset="shop")
+        with pytest.raises(hc.LedgerError, match="no dataset 'shoq'"):
+            hc.release(table, **SMALL, ledger=ledger, dataset="shoq")
+        with pytest.raises(hc.BudgetRefusedError):
+            hc.release_counts({"x": 3}, epsilon=20, user="u", ledger=ledger, dataset="shop")
+    assert [str(entry.kind) for entry in ledger.log()] == ["open"]
 
 
 def test_an_answer_at_no_cost_is_no_release(tmp_path, table, refuse_warnings):

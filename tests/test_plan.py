@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -91,7 +92,7 @@ def test_fewer_users_stand_for_all(monkeypatch, method):
     part = hc.plan(**asked)
     assert whole.simulated_users == whole.users == part.users == 9000
     assert part.simulated_users in (2999, 3000)
-    assert "users stood for all" in str(part)
+    assert "users represented all" in str(part)
     assert part.released.typical == pytest.approx(whole.released.typical, rel=0.25)
     assert part.smallest.typical == pytest.approx(whole.smallest.typical, rel=0.4)
     assert part.counts == whole.counts
@@ -222,3 +223,12 @@ def test_what_cannot_be_forecast_is_refused(asked, says):
 def test_a_budget_is_a_budget():
     with pytest.raises(TypeError, match=r"headcount\.Budget"):
         hc.plan(budget=1.0, **GUESS)
+
+
+def test_a_forecast_shows_itself_on_one_line():
+    shown = repr(hc.plan(epsilon=3, users=5000, items_per_user=3, items=100))
+    assert re.fullmatch(
+        r"<Forecast for ε = 3, δ = 1e-06: \d+ items, from a guess of 5,000 users, 3 items each on "
+        r"average, 100 items in all>",
+        shown,
+    )

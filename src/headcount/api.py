@@ -116,7 +116,7 @@ def release(
             count. If somebody has more, counts are too low; the guarantee holds either way.
         min_users: leaves out items whose released count is lower. It costs nothing, and saves
             nothing.
-        top: keeps only this many of the highest counts. It costs nothing, and saves nothing.
+        top: keeps only this many of the highest counts. This does not change the cost.
         by: a period and a column of dates or timestamps, such as ``("week", "when")``: users are
             counted within each day, week (from Monday), month or year; a column named after the
             period holds its first day. Rows without a time are left out.

@@ -1,7 +1,8 @@
 """What a caller is warned of before anything is spent: a weak budget, and releases that add up.
 
-The command line says the same as text. With ``-W error::headcount.PrivacyWarning`` a warning is an
-error, and nothing is read or charged.
+The command line says the first as text; each of its commands is a new process, which knows of no
+earlier release. With ``-W error::headcount.PrivacyWarning`` a warning is an error, and nothing is
+read or charged.
 """
 
 import sys
@@ -22,6 +23,17 @@ from headcount.results.canonical import canonical_json
 from headcount.results.notices import WEAK_BUDGET, is_weak
 
 _Release = TypeVar("_Release")
+
+# Nothing is read or reserved yet, so the release may still be refused.
+_UNCHARGED = (
+    "counts of this source were already released in this process, and this release would not be "
+    "charged to a ledger. With it, they would cost {} together. Charge all releases of a dataset "
+    "to one ledger (ledger=, dataset=) to keep a limit."
+)
+_NOT_ALL_CHARGED = (
+    "an earlier release of this source in this process was not charged to a ledger, and a ledger "
+    "limits only what is charged to it. With this release, all of them would cost {} together."
+)
 
 
 class PrivacyWarning(UserWarning):
@@ -59,11 +71,9 @@ class Caution:
             _warn(WEAK_BUDGET.text)
         earlier = _released.before(self._key, ledger=self._ledger)
         if earlier is not None:
+            together = shown(earlier + _cost(self._budget))
             _warn(
-                "counts of this source were already released in this process, and no ledger "
-                "adds the releases up. With this one they cost "
-                f"{shown(earlier + _cost(self._budget))} together. Charge all releases of a "
-                "dataset to one ledger (ledger=, dataset=) to keep a limit."
+                _NOT_ALL_CHARGED.format(together) if self._ledger else _UNCHARGED.format(together)
             )
 
     def noted(self, release: _Release) -> _Release:

@@ -57,8 +57,8 @@ class MissingExtraError(HeadcountError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
-            f"this needs the package {package!r}, which is not installed; "
-            f"install it with: pip install 'headcount[{extra}]'"
+            f"this needs the package {package!r}, which is not installed. The extra {extra!r} "
+            f"brings it: python -m pip install '/path/to/headcount[{extra}]'"
         )
 
 

@@ -75,6 +75,7 @@ def ask(
         question.source, question.table, question.budget,
         ledger=ledger is not None, private=entropy.private,
     )  # fmt: skip
+    charge.ensure_allowed()  # what is refused anyway is not warned of
     caution.warn()  # outside of the session, which keeps warnings silent
     chosen, further = question.mechanism, question.further
     user, items, periods = question.user, question.items, question.periods
@@ -83,10 +84,13 @@ def ask(
     with cancel.translating(), Session(memory, cancel, progress) as session:
         # All that can fail without data fails before anything is reserved.
         check_named(session, question.source, question.request)
-        _try_out(entropy)
-        charge.reserve(None if question.sql is not None else user)
         deferred = is_deferred(question.source)
         opening = deferred or bool(question.request.layout)
+        if question.sql is None and not opening and not charge.may_count_by(user):
+            # It will be refused. If there is no such column, say that instead: names are public.
+            check_columns(open_source(session, question.source, question.request), user, items)
+        _try_out(entropy)
+        charge.reserve(None if question.sql is not None else user)
         with charge.while_reading(chosen_rows=opening), cancel.translating():
             progress("opening the source")
             events = open_source(session, question.source, question.request)
@@ -160,6 +164,7 @@ def ask_of_histogram(
     caution = Caution(
         question.counts, None, question.budget, ledger=ledger is not None, private=entropy.private
     )
+    charge.ensure_allowed()
     caution.warn()
     cancel = _token(cancel)
     progress = _checking(cancel, progress)

@@ -95,8 +95,8 @@ class Question:
             raise SettingsError("total and other must be True or False")
         if self.other and (self.min_users is not None or self.top is not None):
             raise SettingsError(
-                "other counts users of items that are not listed, and min_users and top change "
-                "which are listed: give one or the other"
+                "--other cannot be combined with --top or --min-users (other=, top=, min_users=): "
+                "it counts users of items that are not listed, and these change which are listed"
             )
         object.__setattr__(self, "sum", column_names(self.sum))
         object.__setattr__(self, "mean", column_names(self.mean))

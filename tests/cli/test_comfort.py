@@ -42,7 +42,7 @@ def test_a_terminal_gets_the_first_rows(many, spill, more, rows):
     assert code == 0
     assert rows_in(got) == rows
     assert (f"… and {ITEMS - rows} more\n" in got) == (rows < ITEMS)
-    assert ("as much again" in got) == (rows < ITEMS)
+    assert ("costs the same again" in got) == (rows < ITEMS)
     assert f"Released {ITEMS} items" in got
 
 
@@ -181,7 +181,7 @@ def test_the_environment_names_ledger_dataset_and_actor(headcount, parquet, tmp_
     columns = ["release", parquet, "-u", "uid", "-i", "item", "--rho", RHO]
     refused = headcount(*columns)
     assert (refused.code, refused.out) == (2, "")
-    assert "belong together" in refused.err
+    assert "must be given together" in refused.err
     monkeypatch.setenv("HEADCOUNT_DATASET", "shop")
     output = tmp_path / "o.json"
     assert headcount(*columns, "-o", output).code == 0
@@ -190,7 +190,7 @@ def test_the_environment_names_ledger_dataset_and_actor(headcount, parquet, tmp_
     assert headcount(*columns, "--dataset", "other").code == 2  # what is typed comes first
     assert headcount("ledger", "show", tmp_path / "missing.db").code == 2
     monkeypatch.delenv("HEADCOUNT_LEDGER")
-    assert "belong together" in headcount(*columns).err
+    assert "must be given together" in headcount(*columns).err
 
 
 def test_no_budget_comes_from_the_environment(headcount, parquet, monkeypatch):

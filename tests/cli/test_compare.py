@@ -22,7 +22,8 @@ def test_it_compares_and_says_that_it_is_not_private(headcount, parquet):
     ran = headcount("compare", parquet, *OWNED)
     assert ran.code == 0
     assert ran.out.startswith("NOT PRIVATE\n")
-    assert ran.err.startswith("NOT PRIVATE: unsafe diagnostics")
+    assert ran.err.startswith("These are unsafe diagnostics")
+    assert (ran.out + ran.err).count("NOT PRIVATE") == 1
     methods = [line.split()[0] for line in ran.out.splitlines()[3:]]
     assert methods == [
         "pcr-paper", "pcr", "rationed", "auto",
@@ -41,6 +42,13 @@ def test_the_budgets_are_the_papers_unless_given(headcount, parquet):
     )
 
 
+def test_epsilon_is_shown_if_it_was_given(headcount, parquet):
+    given = [*OWNED[:4], "--trials", 1, "--i-own-this-data", "-e", 1, "-e", 3]
+    ran = headcount("compare", parquet, *given)
+    assert ran.out.splitlines()[1].split()[:3] == ["method", "ε", "ρ"]
+    assert [line.split()[1] for line in ran.out.splitlines()[3:]] == ["1"] * 10 + ["3"] * 10
+
+
 def test_one_trial_has_no_spread(headcount, parquet):
     ran = headcount("compare", parquet, *OWNED, "--trials", 1)
     assert ran.out.count("± –") >= 16
@@ -51,7 +59,7 @@ def test_almost_no_data_is_said(headcount, tmp_path):
     (tmp_path / "e.csv").write_text("uid,item\nu1,tea\n")
     ran = headcount("compare", tmp_path / "e.csv", *OWNED)
     assert ran.code == 0
-    assert "hardly any data: 1 users with 1 items" in ran.err
+    assert "very little data: 1 users with 1 items" in ran.err
 
 
 @pytest.mark.parametrize("name", ["diag", "diag.json"])

@@ -46,6 +46,9 @@ def test_a_release_is_charged_once_for_the_same_question(headcount, charged, led
     second = charged(*ask)
     assert second.out == first.out
     assert "at no cost" in second.err
+    assert "Spent: ρ" in first.err and "Released 3 items" in first.err
+    assert "Spent then: ρ" in second.err and "; nothing now." in second.err
+    assert "Released earlier: 3 items" in second.err
     assert headcount("ledger", "fetch", ledger, "3", "--format", "json").out == first.out
     third = charged(*ask, "--again")
     assert third.out != first.out
@@ -68,9 +71,11 @@ def test_a_release_can_be_written_again(headcount, charged, ledger, tmp_path):
 
 def test_a_budget_protects_one_kind_of_user(headcount, charged, ledger):
     assert charged("--rho", "0.1").code == 0
-    ran = charged("--rho", "0.1", "--user", "session")
+    ran = charged("--rho", "0.1", "--item", "uid", "--user", "item")
     assert (ran.code, ran.out) == (2, "")
-    assert "protects one value of the column 'uid', and this release counts by 'session'" in ran.err
+    ran = charged("--rho", "0.1", "--user", "uidd")
+    assert (ran.code, ran.out) == (2, "")
+    assert "no column 'uidd'" in ran.err and "Did you mean 'uid'" in ran.err
 
 
 def test_text_that_is_not_utf8_does_not_spoil_the_log(headcount, charged, ledger):
@@ -111,7 +116,7 @@ def test_owners_commands_say_what_they_did(headcount, charged, ledger):
     because = ["--reason", "because"]
     for says, args in (
         ("ρ = 5 and δ = 1e-05 are left", ["extend", "--dataset", "shop", "--rho", "1", *because]),
-        ("more than its total", ["cap", "--dataset", "shop", "--of", "ann", "--rho", "6"]),
+        ("is lower and still applies", ["cap", "--dataset", "shop", "--of", "ann", "--rho", "6"]),
         ("at most ρ = 0.5 of", ["cap", "--dataset", "shop", "--of", "ann", "--rho", "0.5"]),
         ("δ = 1e-05)", ["init", "--dataset", "a", "--group", "all", "--rho", "9"]),
         ("in the group 'all'", ["join", "--dataset", "shop", "--group", "all", *because]),
@@ -138,7 +143,10 @@ def test_show_has_the_bar_of_what_is_scarcer_and_leaves_nothing_of_what_is_retir
     left = headcount("ledger", "show", ledger).out.splitlines()[-1].split()
     assert left[-3:] == ["%", "of", "δ"]
     headcount("ledger", "retire", ledger, "--dataset", "shop", "--reason", "the end")
-    assert headcount("ledger", "show", ledger).out.splitlines()[-1].split()[1] == "0"
+    last = headcount("ledger", "show", ledger).out.splitlines()[-1]
+    assert last.split()[:3] == ["unspent", "(closed)", "3.9"]
+    [shown] = json.loads(headcount("ledger", "show", ledger, "--format", "json").out)
+    assert shown["left"] == {"rho": 0, "delta": 0, "epsilon": 0}
 
 
 @pytest.mark.parametrize(
@@ -194,8 +202,8 @@ def test_an_output_does_not_replace_a_ledger(headcount, parquet, tmp_path):
     [
         (["--again"], "--again and --actor need --ledger"),
         (["--actor", "ann"], "--again and --actor need --ledger"),
-        (["--dataset", "shop"], "belong together"),
-        (["--ledger", "nowhere.db"], "belong together"),
+        (["--dataset", "shop"], "must be given together"),
+        (["--ledger", "nowhere.db"], "must be given together"),
         (["--ledger", "nowhere.db", "--dataset", "shop"], "headcount ledger init"),
     ],
 )

@@ -40,7 +40,7 @@ def test_a_guess(headcount):
     assert re.search(r"ρ = 0\.\d+, δ = 1e-06, which is \(ε = 3, δ = 1e-06\)", ran.err)
     assert "A forecast from a guess: 3,000 users, 5 items each on average, 200 items" in ran.err
     assert "No data was read, nothing was charged and nothing was released." in ran.err
-    assert re.search(r"auto chose (pcr|rationed)", ran.err)
+    assert re.search(r"The method auto chose (pcr|rationed)", ran.err)
     again = headcount("plan", "--epsilon", "3", "--delta", "1e-6", *GUESS)
     assert again.out == ran.out
 

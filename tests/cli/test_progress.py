@@ -94,8 +94,8 @@ def test_markup_in_a_message_is_text(on_terminal, monkeypatch):
 
 READING = ["numbering the items", "reading who has what"]
 STEPS = {
-    "auto": ["gathering who has what", *READING, "finding and counting items"],
-    "rationed": ["gathering who has what", *READING, "finding and counting items"],
+    "auto": ["collecting user–item pairs", *READING, "finding and counting items"],
+    "rationed": ["collecting user–item pairs", *READING, "finding and counting items"],
     "pcr": ["counting distinct users per item", *READING, "choosing and measuring items"],
 }
 

@@ -185,7 +185,7 @@ def test_values_of_a_relation_are_what_they_are():
 
 def test_a_guarantee_for_a_relation_is_about_its_result():
     """A relation may join, limit or aggregate: one person's rows may change another's."""
-    assert unit(duckdb.sql("SELECT 1 AS u, 2 AS i")) is Unit.QUERY
+    assert unit(duckdb.sql("SELECT 1 AS u, 2 AS i")) is Unit.RELATION
 
 
 def test_a_plan_of_polars_that_fails_says_nothing_of_the_row():

@@ -123,6 +123,12 @@ def test_bad_tables(source):
         counts(source)
 
 
+def test_what_is_no_source_is_told_what_one_is():
+    for streams_or_spark in ("Spark data frame", "stream of PyArrow"):
+        with pytest.raises(SourceError, match=f"{streams_or_spark}.*, got list"):
+            counts([("u", "i")])
+
+
 def test_text_that_is_no_text_is_found_before_anything_is_spent():
     broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
     with pytest.raises(SourceError, match="in the expected form"):

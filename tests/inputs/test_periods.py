@@ -152,7 +152,8 @@ def test_the_guarantee_and_the_summary_say_what_is_protected():
     assert "somebody who has some in k weeks are protected less: with k times the ε" in unit
     assert Unit.of(unit) is Unit.USER
     said = " ".join(made.summary())
-    assert "within each week of 'when' (ISO weeks, from Monday), taken as they are written" in said
+    assert "once per week of 'when' (ISO weeks, from Monday): a user with rows in several" in said
+    assert "Times have no time zone and are used as they stand." in said
     assert unit in said
     whole = hc.release(EVENTS, **CALL, by=("week", "when"))
     assert whole.guarantee.unit == Unit.USER.value

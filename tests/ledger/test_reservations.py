@@ -58,14 +58,30 @@ def test_the_first_release_fixes_who_is_protected(opened, parquet_of):
     ledger = opened()
     ask(ledger, parquet_of())
     assert ledger.books().unit("shop") == "u"
-    with pytest.raises(hc.LedgerError, match="protects one value of the column 'u'") as found:
+    with pytest.raises(
+        hc.LedgerError, match="is for users identified by 'u', but this release uses 'q'"
+    ) as found:
         ask(ledger, parquet_of(), user="q", item="u")
     assert found.value.exit_code == 2
-    with pytest.raises(hc.LedgerError, match="counts by 'session'"):
+    with pytest.raises(hc.LedgerError, match="uses 'session'"):
         hc.release_counts({"a": 900}, budget=BUDGET, ledger=ledger, dataset="shop", user="session")
     assert kinds(ledger) == ["open", "reserve", "settle"]
     release(ledger)  # of the same user
     ledger.verify()
+
+
+def test_a_mistyped_user_column_is_called_that_before_another_is_refused(opened, parquet_of):
+    ledger = opened()
+    ask(ledger, parquet_of())
+    with pytest.raises(hc.SourceError, match=r"no column 'uu'.*Did you mean 'u'"):
+        ask(ledger, parquet_of(), user="uu")
+    plan = pl.scan_parquet(parquet_of())  # which is not run for an error
+    with pytest.raises(hc.LedgerError, match="but this release uses 'uu'"):
+        ask(ledger, plan, user="uu")
+    used_up = hc.Budget(rho=1, delta=1e-6)  # the budget decides first
+    with pytest.raises(hc.BudgetRefusedError):
+        ask(ledger, parquet_of(), user="uu", budget=used_up)
+    assert kinds(ledger) == ["open", "reserve", "settle"]
 
 
 def test_a_release_that_failed_fixes_nothing(opened, parquet_of):
@@ -81,7 +97,7 @@ def test_the_owner_fixes_who_is_protected(where, parquet_of):
     ledger = hc.Ledger(where)
     ledger.init("shop", "web", group="g", budget=hc.Budget(rho=1, delta=1e-5), user="person")
     for dataset in ("shop", "web"):
-        with pytest.raises(hc.LedgerError, match="of the column 'person'"):
+        with pytest.raises(hc.LedgerError, match="identified by 'person'"):
             ask(ledger, parquet_of(), dataset=dataset)
     assert kinds(ledger) == ["open"]
 
@@ -122,7 +138,7 @@ SWAPPED = [
 def test_a_name_does_not_make_another_column_the_user(opened, database, sql):
     ledger = opened()
     ask_sql(ledger, database, PINNED)
-    with pytest.raises(hc.LedgerError, match=r"cannot protect both|computes the user"):
+    with pytest.raises(hc.LedgerError, match=r"but this release uses|computes the user"):
         ask_sql(ledger, database, sql)
     assert kinds(ledger)[3:] == ["reserve", "return"]
     ledger.verify()

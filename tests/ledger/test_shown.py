@@ -7,6 +7,7 @@ import pytest
 
 import headcount as hc
 from headcount.ledger.amounts import Total
+from headcount.ledger.balance import Books
 from headcount.privacy.accounting.filter import Cost
 
 
@@ -42,5 +43,9 @@ def test_amounts_are_shown_as_decimals(tmp_path):
     ledger = hc.Ledger(tmp_path / "budget.db")
     ledger.init("shop", budget=hc.Budget(rho=0.1, delta=1e-5))
     assert repr(ledger.books().left("shop")).startswith("Cost(rho=0.1, delta=9")
+    assert repr(ledger.books()).startswith(
+        "<Books of 'shop': Total(delta=1e-05, limit=Cost(rho=0.1"
+    )
+    assert repr(Books()) == "<Books of no budget>"
     assert repr(Cost(Fraction(1, 3))) == "Cost(rho=0.333333333333, delta=0)"
     assert "limit=Cost(rho=0.1," in repr(Total.of(hc.Budget(rho=0.1)))

@@ -7,6 +7,7 @@ import pytest
 
 from headcount.errors import OutputError
 from headcount.outputs import AtomicFile, format_of
+from tests.outputs.releases import release_of
 
 
 def test_the_file_appears_when_it_is_complete(tmp_path):
@@ -44,6 +45,15 @@ def test_without_force_no_file_is_replaced(tmp_path, monkeypatch, links):
         file.commit(b"content")
     assert path.read_bytes() == b"content"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("name", "paid"), [("c.CSV", True), ("p.html", False), ("d.md", False)])
+def test_only_what_may_be_a_release_may_have_been_paid_for(tmp_path, name, paid):
+    path = tmp_path / name
+    path.touch()
+    with pytest.raises(OutputError, match="already exists") as found, AtomicFile(path):
+        pytest.fail("entered")
+    assert ("paid for" in str(found.value)) is paid
 
 
 def test_a_name_that_was_taken_for_nothing_is_given_up(tmp_path, monkeypatch):
@@ -130,3 +140,11 @@ def test_formats_by_ending(tmp_path):
     for name in ("a", "a.txt", "csv", "a.csv.gz"):
         with pytest.raises(OutputError, match=r"\.csv, \.json, \.parquet"):
             format_of(tmp_path / name)
+
+
+def test_what_is_not_written_is_refused_with_every_ending_that_is(tmp_path):
+    release = release_of({"item": ["a"]})
+    with pytest.raises(OutputError, match=r"known endings: \.csv, \.json, \.parquet, \.html$"):
+        release.write(tmp_path / "c.md")
+    with pytest.raises(OutputError, match=r"known endings: \.csv, \.json, \.parquet$"):
+        format_of(tmp_path / "c.md")  # for --output, which writes no pages

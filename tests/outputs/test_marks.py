@@ -27,6 +27,12 @@ def test_every_format_says_whether_it_is_private(private):
     assert " ".join(release.summary()).count("NOT PRIVATE") == (not private)
 
 
+def test_the_number_of_items_is_shown_in_one_way():
+    release = release_of({"item": list(range(2063))})
+    assert repr(release).startswith("<Release of 2,063 items: ")
+    assert release.summary()[0] == "Released 2,063 items."
+
+
 def test_what_is_not_private_is_refused():
     release_of({"item": ["a"]}).guarantee.require_private()
     with pytest.raises(NotPrivateError):

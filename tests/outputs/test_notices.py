@@ -43,6 +43,12 @@ def test_cautions_say_so_and_advice_does_not():
     assert (empty.severity, str(empty)) == ("advice", empty.text)
 
 
+def test_auto_is_advised_only_to_those_who_chose_another_method():
+    for method, advised in (("auto", False), ("pcr", True)):
+        made = hc.release(EVENTS.slice(0, 2), user="who", item="what", rho=0.5, method=method)
+        assert ("the method auto" in str(made.notices()[-1])) is advised
+
+
 def test_another_measure_is_another_column():
     """What a mechanism releases beside counts needs no change in how a release is built."""
     ones = np.ones(2)

@@ -61,7 +61,7 @@ def test_the_page_the_datasheet_and_the_summary_tell_of_them(source, tmp_path, h
     out, page = tmp_path / "out.parquet", tmp_path / "page.html"
     asked = ["release", source, "-u", "u", "-i", "i", "--rho", "20", "-o", out, "--report", page]
     told = headcount(*asked, "--count", "rows", "--sum", "x", "--mean", "x").err
-    assert "scaled down to a ration" in told
+    assert "scaled down to a limit" in told
     text = page.read_text()
     assert "sum_x" in text
     assert "mean_x" in text

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from headcount.engines.layout import InputFormat
 
 WARNING = (
-    "NOT PRIVATE: unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the "
-    "figures\nlearns about people in the data. Do not publish them, and do not choose a method or "
-    "a budget by them\nfor a release of the same data: use a stand-in, such as made-up or public "
-    "data."
+    "unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the figures\n"
+    "learns about people in the data. Do not publish them, and do not use them to choose a method "
+    "or budget\nfor a release of the same data: use a stand-in, such as made-up or public data."
 )
 DEFAULT_RHOS = (0.1, 0.5, 1.0)
 #: With fewer users, nothing can be released, and the figures say nothing about the methods.
@@ -112,8 +111,8 @@ def compare(
 ) -> None:
     """Compare methods on SOURCE. What it prints is NOT PRIVATE.
 
-    Runs the methods of a release, Plume with true percentiles and, where nobody has more than a
-    few items, thresholding. Shows how many counts each would release, and how many are close.
+    Runs the methods of a release, Plume with true percentiles and, where no one has more than
+    a few items, thresholding. Shows how many counts each would release, and how many are close.
     """
     if not i_own_this_data:
         raise SettingsError(
@@ -144,7 +143,9 @@ def compare(
             )
     place = None if output is None else AtomicFile(output, source=source, force=force)
     with place or nullcontext() as file:
-        click.echo(WARNING, err=True)
+        # The table on stdout says NOT PRIVATE itself.
+        mark = "These are" if file is None else "NOT PRIVATE:"
+        click.echo(f"{mark} {WARNING}", err=True)
         with talk.steps() as progress:
             progress("reading the events")
             dataset = read_dataset(
@@ -160,7 +161,7 @@ def compare(
             if dataset.number_of_users < FEW_USERS:
                 # Allowed here, where the truth is shown anyway.
                 click.echo(
-                    f"There is hardly any data: {dataset.number_of_users:,} users with "
+                    f"There is very little data: {dataset.number_of_users:,} users with "
                     f"{dataset.number_of_items:,} items. Rows without a user or an item are not "
                     "counted.",
                     err=True,
@@ -178,6 +179,7 @@ def compare(
         rows = summarise(outcomes)
         rows.sort(key=lambda row: row.rho)
         if file is None:
-            write_stdout(to_table(rows).encode())
+            asked = {budget.rho: budget.epsilon for budget in budgets} if epsilons else {}
+            write_stdout(to_table(rows, asked).encode())
         else:
             file.commit(to_csv(rows).encode())

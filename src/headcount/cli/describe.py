@@ -30,7 +30,7 @@ from headcount.cli.stdout import write_stdout
               help="Write to a file instead of stdout.")  # fmt: skip
 @force_option
 def describe(file: Path, form: str, output: Path | None, force: bool) -> None:
-    """Describe a release for those who publish it or read it.
+    """Write a datasheet or registry entry for a release.
 
     FILE is a .parquet or .json file that headcount wrote. What only a person can fill in is left
     blank.

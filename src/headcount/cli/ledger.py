@@ -146,12 +146,12 @@ def show(where: str, form: str, page: Path | None, force: bool) -> None:
     if form == "json":
         _write_json([account.to_dict() for account in found])
         return
-    header = ["budget", "", "ρ", "δ", "ε", "at δ", "share of the scarcer"]
+    header = ["budget", "", "ρ", "δ", "ε", "at δ", "share"]
     rows = [row for account in found for row in account.rows()]
     _write_table(header, rows, [False, False, True, True, True, True, False])
     _say(
-        "ρ and δ add up. ε does not: each ε is what the ρ in its row amounts to at the δ of the "
-        "total."
+        "ρ and δ add up. ε does not: each ε is computed from the ρ in its row and the total's δ. "
+        "The shares are of ρ or of δ, whichever has less left of its total."
     )
 
 
@@ -265,7 +265,10 @@ def cap(
     _say(f"{of!r} may use at most {most} of {dataset!r}.")
     total = ledger.books().total(dataset)
     if rho > total.limit.rho or (delta or 0) > total.delta:
-        _say(f"That is more than its total of {shown(total.as_given(total.limit))}, which holds.")
+        _say(
+            f"The dataset's total of {shown(total.as_given(total.limit))} is lower and still "
+            "applies."
+        )
 
 
 @ledger.command(

@@ -38,7 +38,7 @@ def layout_options(source: str) -> Callable[[_Command], _Command]:
                      help="The character between the fields of a CSV file, such as ';', or the "
                           "word tab [default: a comma; a tab in TSV]."),
         click.option("--input-format", type=click.Choice(get_args(InputFormat)),
-                     help=f"The format of {source}, if it is stdin or its name does not say."),
+                     help=f"The format of {source}; needed for stdin and unknown file endings."),
     )  # fmt: skip
 
     def add(command: _Command) -> _Command:
@@ -54,7 +54,7 @@ def source_options(command: _Command, *, item_required: bool = True) -> _Command
     for option in (
         layout_options("SOURCE"),
         click.option("--sql", metavar="SELECT",
-                     help="A SELECT instead of a table; in it, files are the table events."),
+                     help="A SELECT instead of a table; it refers to files as the table events."),
         click.option("-t", "--table", metavar="NAME", help="A table of a database or catalog."),
         click.option("-i", "--item", "items", required=item_required, multiple=True,
                      metavar="COLUMN",
@@ -90,7 +90,7 @@ def period_options(command: _Command) -> _Command:
         click.option("--between", nargs=2, metavar="FIRST LAST",
                      help="Count only rows of the days from FIRST to LAST, such as 2026-01-31. "
                           "This makes the periods public: with --items-from, or without --item, "
-                          "exactly these periods come out."),
+                          "exactly these periods are released."),
         click.option("--timezone", metavar="NAME",
                      help="The time zone that decides which day a timestamp with a zone falls "
                           "on, by its IANA name [default: UTC]."),
@@ -127,17 +127,15 @@ def row_options(command: _Command) -> _Command:
     """Add the options for which rows are read (--where), counted and shown."""
     for option in (
         click.option("--top", type=Whole(), metavar="N",
-                     help="Keep the N highest released counts. It costs nothing, and saves "
-                          "nothing."),
+                     help="Keep the N highest released counts. It does not change the cost."),
         click.option("--min-users", type=Whole(), metavar="N",
-                     help="Leave out released counts below N. It costs nothing, and saves "
-                          "nothing."),
+                     help="Leave out released counts below N. It does not change the cost."),
         click.option("--per", multiple=True, metavar="COLUMN",
                      help="Release the items within each value of this column; repeat it for "
                           "several. --top then applies to each value."),
         click.option("--items-from", metavar="FILE",
-                     help="A public list of items, .csv or .parquet: exactly these come out, "
-                          "including those that nobody has."),
+                     help="A public list of items, .csv or .parquet: exactly these are "
+                          "released, including items with no users."),
         click.option("--where", metavar="CONDITION",
                      help="Count only rows for which this is true, such as \"country = 'DE'\"."),
     ):  # fmt: skip

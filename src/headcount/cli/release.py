@@ -35,8 +35,8 @@ from headcount.ledger.ledger import Ledger
 
 _ALL_ROWS = (
     "The table shows only the highest counts. To get all of them, use --limit 0 or --output "
-    "FILE. Decide before you run it: running it again is another release, and costs as much "
-    "again."
+    "FILE. Running the command again is a new release and costs the same again, so choose before "
+    "you run it."
 )
 _ALL_ROWS_IN_LEDGER = (
     "The table shows only the highest counts. The ledger keeps all of them: `headcount ledger "

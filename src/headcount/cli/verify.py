@@ -24,7 +24,6 @@ def verify(file: Path, where: str) -> None:
     ledger.verify()
     entry = ledger.find(file)
     say(
-        f"The file is exactly what {entry.actor!r} released from {entry.dataset!r} at "
-        f"{entry.time}, and the ledger was charged for it (entry {entry.number}). The hashes "
-        "show that no entry of the ledger was changed either."
+        f"Unchanged: this is the release of {entry.dataset!r} by {entry.actor!r} at {entry.time} "
+        f"(entry {entry.number}). The ledger's hash chain is intact."
     )

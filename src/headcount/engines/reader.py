@@ -16,6 +16,12 @@ from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.session import Session
 from headcount.errors import MissingExtraError, SourceError
 
+#: What an error says to somebody whose source is none.
+A_SOURCE_IS = (
+    "a source is a path, a URL, a pandas, Polars or Spark data frame, a table, dataset or stream "
+    "of PyArrow, a DuckDB relation or an Ibis table"
+)
+
 
 @dataclass(frozen=True)
 class Opened:

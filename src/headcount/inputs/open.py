@@ -11,7 +11,7 @@ from headcount.engines import Engine, Reader, Session, file_engines, registry
 from headcount.engines.files import database_in, matching
 from headcount.engines.guard import opening, running
 from headcount.engines.layout import BY_NAME, Layout
-from headcount.engines.reader import Database
+from headcount.engines.reader import A_SOURCE_IS, Database
 from headcount.errors import HeadcountError, SettingsError, SourceError
 from headcount.inputs.lineage import unit_of_query
 from headcount.inputs.sql import single_select
@@ -217,14 +217,14 @@ def _refuse_elsewhere(name: str, request: Request) -> None:
         return
     if scheme[1] in _WEB:
         raise SourceError(
-            f"headcount does not read from {scheme[1]}:// addresses. Download the file first, or "
+            f"{scheme[1]}:// addresses are not read. Download the file first, or "
             "pipe it in: curl -L ADDRESS | headcount release - --input-format csv …"
         )
     if request.file_reader.finds_files:
         return
     if scheme[1] in _STORES:
         raise SourceError(
-            f"here DuckDB reads only local files. For {scheme[1]}:// use --engine spark "
+            f"DuckDB reads only local files here. For {scheme[1]}:// use --engine spark "
             "(engine='spark'), copy the files to this machine, or pass a pyarrow.dataset from "
             "Python"
         )
@@ -321,13 +321,10 @@ def _open_object(session: Session, source: TableLike, request: Request) -> Event
         return Events(engine.typed(source), engine, unit, request.user, repeatable=stored)
     reader = registry.for_object(source)
     if reader is None:
-        raise SourceError(
-            "a source is a path, a pandas or Polars data frame, a PyArrow table or dataset, a "
-            f"DuckDB relation or an Ibis table, got {type(source).__name__}"
-        )
+        raise SourceError(f"{A_SOURCE_IS}, got {type(source).__name__}")
     reader.require()
     opened = running(lambda: reader.read_object(session, source, request.columns), _ERROR_PREFIX)
-    unit = Unit.QUERY if opened.queried else Unit.USER
+    unit = Unit.RELATION if opened.queried else Unit.USER
     return Events(opened.table, opened.engine, unit, repeatable=True)
 
 

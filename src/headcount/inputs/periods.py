@@ -68,7 +68,7 @@ class Periods:
         if within is not None and within not in _WITHIN[self.period]:
             raise SettingsError(
                 f"--protect {self.protect} does not go with --by {self.period}: a {self.period} "
-                f"may lie in more than one {within}, and somebody with rows in two of them would "
+                f"may lie in more than one {within}, and someone with rows in two of them would "
                 f"count twice. With --by {_listed(_inner(within))}, each user counts once"
             )
 

@@ -12,6 +12,11 @@ class Unit(Enum):
     QUERY = "one user: all rows of one user id in the result of the given SQL, added or removed"
     #: A database view: what it does to the underlying rows is not examined.
     VIEW = "one user: all rows of one user id in the given view, added or removed"
+    #: A relation of DuckDB, which may be any query.
+    RELATION = (
+        "one user: all rows of one user id in the result of the given DuckDB relation, added or "
+        "removed"
+    )
     #: An Ibis expression that is more than a table.
     EXPRESSION = (
         "one user: all rows of one user id in the result of the given Ibis expression, added or "

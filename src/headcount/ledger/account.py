@@ -39,10 +39,14 @@ class Account:
     abandoned: list[int]
     protects: str = WHOLE_USER
 
+    @property
+    def _closed(self) -> bool:
+        """Whether it gets no more releases."""
+        return self.datasets == self.retired
+
     def _parts(self) -> dict[str, Cost]:
         limit, balance = self.total.limit, self.balance
-        ended = self.datasets == self.retired
-        left = Cost() if ended else minus(limit, balance.used)
+        left = Cost() if self._closed else minus(limit, balance.used)
         return {
             "total": limit,
             "spent": balance.spent,
@@ -84,7 +88,11 @@ class Account:
         rows = []
         limit, left = self.total.limit, minus(self.total.limit, self.balance.used)
         delta_is_scarcer = left.delta * limit.rho < left.rho * limit.delta
-        for number, (part, cost) in enumerate(self._parts().items()):
+        parts = self._parts()
+        if self._closed:  # nothing may be spent of what was not
+            del parts["left"]
+            parts["unspent (closed)"] = left
+        for number, (part, cost) in enumerate(parts.items()):
             share = cost.delta / limit.delta if delta_is_scarcer else cost.rho / limit.rho
             rows.append(
                 [

@@ -90,6 +90,10 @@ class Books:
                 ) from None
         self._trusting = False
 
+    def __repr__(self) -> str:
+        named = (f"{name!r}: {total!r}" for name, total in self.totals.items())
+        return f"<Books of {', '.join(named) or 'no budget'}>"
+
     @property
     def open(self) -> dict[int, Reservation]:
         """The reservations that were neither settled nor returned."""
@@ -190,12 +194,11 @@ class Books:
     def may_count_by(self, dataset: str, user: str | None) -> None:
         """Refuse a release in which "one user" means something other than in earlier ones."""
         unit = self.unit(dataset)
-        if user is not None and unit is not None and user.casefold() != unit.casefold():
+        if user is not None and unit is not None and not same_column(user, unit):
             raise LedgerError(
-                f"the budget of {dataset!r} protects one value of the column {unit!r}, and this "
-                f"release counts by {user!r}: one budget cannot protect both. Count by {unit!r}, "
-                "unchanged, or give what is counted by the other column a dataset and a budget of "
-                "its own"
+                f"the budget of {dataset!r} is for users identified by {unit!r}, but this release "
+                f"uses {user!r}. Use --user {unit!r} (user={unit!r}), unchanged, or create another "
+                "dataset"
             )
 
     def protects(self, dataset: str) -> str:
@@ -334,6 +337,11 @@ class Books:
                 returned = self._opened(facts["reservation"])
                 del self._open[returned.number]
                 self._counted_by.get(returned.dataset, {}).pop(returned.number, None)
+
+
+def same_column(one: str, other: str) -> bool:
+    """Whether two names of a user column are one, whatever their case."""
+    return one.casefold() == other.casefold()
 
 
 def in_full(protect: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from os import PathLike
 
 from headcount.errors import (
@@ -13,9 +14,9 @@ from headcount.errors import (
     SettingsError,
     SourceError,
 )
-from headcount.ledger.balance import WHOLE_USER, Reservation
+from headcount.ledger.balance import WHOLE_USER, Reservation, same_column
 from headcount.ledger.ledger import Ledger
-from headcount.ledger.refusal import shown
+from headcount.ledger.refusal import ensure_affordable, shown
 from headcount.ledger.stored_releases import AnyQuestion, known_by, written_down
 from headcount.question import Question
 from headcount.results.release import Release
@@ -26,9 +27,10 @@ FAILED_BEFORE_NOISE = "the run failed before any noise was drawn"
 class Charge:
     """What the steps of a release do to its ledger; nothing, if it has none.
 
-    In this order: `answer` looks for an earlier release; `reserve` sets its cost aside or refuses;
-    the data is counted under `returned_if_it_fails`; the mechanism runs, and `settled` is called,
-    under `spent_if_it_fails`; and only what `settled` returns may be seen.
+    In this order: `answer` looks for an earlier release; `ensure_allowed` refuses what will not be
+    allowed; `reserve` sets its cost aside or refuses; the data is counted under
+    `returned_if_it_fails`; the mechanism runs, and `settled` is called, under `spent_if_it_fails`;
+    and only what `settled` returns may be seen.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class Charge:
         private: bool,
     ) -> None:
         if (ledger is None) != (dataset is None):
-            raise LedgerError("a ledger and a dataset belong together: give both, or neither")
+            raise LedgerError(
+                "--ledger and --dataset (ledger=, dataset=) must be given together, or not at all"
+            )
         if ledger is not None and not private:
             raise NotPrivateError("a release with a seed is not private, and no ledger accepts it")
         self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
@@ -50,6 +54,7 @@ class Charge:
         self._reservation: Reservation | None = None
         self._counted_by: str | None = None
         self._counted_in: Mapping[str, object] | None = None
+        self._unit: str | None = None
         self._protect, sql = WHOLE_USER, None
         if isinstance(question, Question):
             self._protect, sql = question.protect, question.sql
@@ -71,8 +76,8 @@ class Charge:
         """
         if again and question.data_version is None:
             raise SettingsError(
-                "without a version of the data every question is new, so there is nothing to ask "
-                "again: leave out --again (again=True)"
+                "--again (again=True) has no effect without --data-version (data_version=): "
+                "without a version of the data, every question is new"
             )
         if self._ledger is None:
             return None
@@ -84,7 +89,22 @@ class Charge:
             f"Answered with the release of {entry.time} (entry {entry.number} of the ledger), at "
             "no cost. To count and pay again, use --again (again=True)."
         )
-        return release
+        return replace(release, answered=True)
+
+    def ensure_allowed(self) -> None:
+        """Refuse what the budget does not allow, before anybody is warned of what it would cost.
+
+        It reads the ledger alone and writes nothing; `reserve` decides.
+        """
+        if self._ledger is not None:
+            books = self._ledger.books()
+            ensure_affordable(books, self._dataset, self._ledger.actor, self._question.budget)
+            books.may_protect(self._dataset, self._protect)
+            self._unit = books.unit(self._dataset)
+
+    def may_count_by(self, user: str) -> bool:
+        """Whether the budget allowed to count by a column when `ensure_allowed` was called."""
+        return self._unit is None or same_column(user, self._unit)
 
     def reserve(self, counted_by: str | None) -> None:
         """Set aside the most that the release can cost, or refuse it.

@@ -58,8 +58,8 @@ def utc_now() -> datetime:
 class Ledger:
     """The budgets of datasets, and every release that was charged to them.
 
-    Formal guarantee: whatever is released through a ledger, by whomever and in however many
-    processes, is together within the total of its dataset or group (ledger.md).
+    Formal guarantee: whatever is released through a ledger, by any user and from any number
+    of processes, is together within the total of its dataset or group (ledger.md).
 
     Args:
         where: the path of a SQLite file, or a ``postgres://…`` URL.

@@ -103,7 +103,8 @@ def _read(path: Path, json: Callable[[], _T], parquet: Callable[[], _T]) -> _T:
     ending = path.suffix.lower()
     if ending not in (".json", ".parquet"):
         raise SourceError(
-            "a release is read from its .parquet or .json file; CSV does not carry its guarantee"
+            "give the release's .parquet or .json file; others, such as CSV, do not contain the "
+            "guarantee"
         )
     if not os.path.isfile(path):  # noqa: PTH113 (False, not an error, where nobody may look)
         raise SourceError(f"there is no file {str(path)!r}")

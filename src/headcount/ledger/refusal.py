@@ -25,7 +25,7 @@ def _sentence(books: Books, dataset: str, actor: str, budget: Budget, cost: Cost
     scarce = " and ".join(name for name, asked, there in amounts if asked > there)
     parts = [
         f"the budget of {dataset!r} does not allow this release: too little {scarce} is left. It "
-        f"asks for {_asked(budget, total.as_given(cost))}; {shown(total.as_given(left))} are left"
+        f"needs {_asked(budget, total.as_given(cost))}; {shown(total.as_given(left))} are left"
     ]
     reserved = books.balance(books.known(dataset)).reserved
     if reserved.rho or reserved.delta:
@@ -47,7 +47,7 @@ def _asked(budget: Budget, counted: Cost) -> str:
     """Say what was asked for as it was typed, and what it counts as, if that differs."""
     name, amount = ("ρ", budget.rho) if was_given_as_rho(budget) else ("ε", budget.epsilon)
     typed = f"{name} = {short(amount)} and δ = {short(budget.delta)}"
-    return typed if typed == shown(counted) else f"{typed}, which count as {shown(counted)}"
+    return typed if typed == shown(counted) else f"{typed}, equivalent to {shown(counted)}"
 
 
 def shown(cost: Cost) -> str:

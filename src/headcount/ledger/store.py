@@ -218,7 +218,7 @@ class Store:
             raise LedgerUnavailableError(why) from None
         if not there:
             raise LedgerError(
-                f"there is no ledger {str(self._path)!r}; `headcount ledger init` makes one"
+                f"there is no ledger {str(self._path)!r}; create one with `headcount ledger init`"
             )
 
     def create(self) -> None:

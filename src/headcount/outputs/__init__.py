@@ -1,12 +1,12 @@
 """Every way a release is written down. All of them read the one `Release`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
 from headcount.errors import OutputError
 from headcount.outputs.csv import to_csv
-from headcount.outputs.files import AtomicFile
+from headcount.outputs.files import RELEASE_ENDINGS, AtomicFile
 from headcount.outputs.json import to_json
 from headcount.outputs.parquet import to_parquet
 from headcount.outputs.past_releases import holds_release
@@ -29,18 +29,22 @@ FORMATS: dict[str, Callable[[Release], bytes]] = {
     "json": to_json,
     "parquet": to_parquet,
 }
-_ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 
-def format_of(path: Path) -> str:
-    """Return the format that a file's ending asks for."""
+def format_of(path: Path, *, others: Sequence[str] = ()) -> str:
+    """Return the format that a file's ending asks for.
+
+    Args:
+        path: the file.
+        others: further endings that the caller knows what to do with.
+    """
     ending = path.suffix.lower()
-    if ending not in _ENDINGS:
+    if ending not in RELEASE_ENDINGS:
         raise OutputError(
             f"cannot tell the format of {str(path)!r} from its ending; "
-            f"known endings: {', '.join(_ENDINGS)}"
+            f"known endings: {', '.join([*RELEASE_ENDINGS, *others])}"
         )
-    return _ENDINGS[ending]
+    return RELEASE_ENDINGS[ending]
 
 
 def agreed_format(form: str | None, output: Path | None) -> str:
@@ -83,8 +87,11 @@ def render(
 
 
 def write(release: Release, path: str | PathLike[str], *, force: bool = False) -> None:
-    """Write a release to a file whose ending sets the format, whole or not at all."""
+    """Write a release to a file whose ending sets the format, whole or not at all.
+
+    Pages are written elsewhere, but whoever gets here may ask for one.
+    """
     place = Path(fspath(path))
-    form = format_of(place)
+    form = format_of(place, others=[".html"])
     with AtomicFile(place, force=force) as file:
         file.commit(render(release, form))

@@ -24,8 +24,8 @@ class Account:
     def __post_init__(self) -> None:
         if not self.guarantee.private:
             raise NotPrivateError(
-                "this release was made with a seed: it is not private, and there is nothing to "
-                "tell the world about it"
+                "this release was made with a seed: it is not private, and it must not be "
+                "described for publication"
             )
 
     def columns_in_words(self) -> str:
@@ -45,8 +45,8 @@ class Account:
         if self.listed:
             return "The items are those of a public list; a count may be noise alone."
         return (
-            "Values with too few people for an accurate count are left out. That a value is "
-            "missing does not mean that nobody has it."
+            "Values with too few people for an accurate count are left out. A missing value may "
+            "still have people."
         )
 
     def what_is_released(self) -> str:

@@ -12,6 +12,9 @@ from headcount.engines.files import as_path, database_of
 from headcount.errors import OutputError
 from headcount.outputs.overlap import check_apart
 
+#: The formats that a release is written in, by the ending of the file.
+RELEASE_ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+
 _PREFIX = ".headcount-"
 
 
@@ -57,9 +60,11 @@ class AtomicFile:
                 f"{str(self._path)!r} is a database, perhaps a ledger; choose another name"
             )
         if there and not self._force:
+            paid = self._path.suffix.lower() in RELEASE_ENDINGS
+            perhaps = ", and may be a release that was paid for" if paid else ""
             raise OutputError(
-                f"the file {str(self._path)!r} already exists, and may be a release that was paid "
-                "for; choose another name, or replace it with --force (force=True)"
+                f"the file {str(self._path)!r} already exists{perhaps}; choose another name, or "
+                "replace it with --force (force=True)"
             )
         try:
             tempfile.TemporaryFile(prefix=_PREFIX, dir=folder).close()

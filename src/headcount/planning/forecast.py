@@ -115,7 +115,7 @@ class Forecast:
                 "auto, which needs none."
             )
         if self.chosen:
-            said.append(f"{self.method} chose {' or '.join(self.chosen)}.")
+            said.append(f"The method {self.method} chose {' or '.join(self.chosen)}.")
         data = "made-up data" if self.basis == "guess" else "stand-in"
         ranks = [f"rank {rank:,}: {count:,}" for rank, count in self.counts.items()]
         said.append(f"Users per item in the {data}: {'; '.join(ranks)}.")
@@ -123,20 +123,26 @@ class Forecast:
             said.append(
                 "If your data is very different, so will the result be. The range covers "
                 f"{self.runs} simulations, in which popularity falls faster or slower and users "
-                "are more or less alike. On real data, such forecasts were right within a factor "
-                "of two in two cases out of three, and within a factor of four in most others. "
+                "are more or less alike. On real data, two forecasts in three were within a factor "
+                "of two, and most others within a factor of four. "
                 "Data like yours that is not secret gives a better forecast (--like, like=)."
             )
         else:
             said.append(f"The range covers {self.runs} simulations, which differ in noise.")
         if self.simulated_users < self.users:
             said.append(
-                f"To save time, {self.simulated_users:,} users stood for all of them, with "
-                "the noise scaled down in proportion."
+                f"To save time, {self.simulated_users:,} simulated users represented all of them, "
+                "with the noise scaled down in proportion."
             )
         if self.at_least:
             said.append("They are too few for counts as small as these, so more may come out.")
         return said
+
+    def __repr__(self) -> str:
+        budget = f"ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}"
+        least = "at least " if self.at_least else ""
+        items = least + _some(self.released.typical, "item")
+        return f"<Forecast for {budget}: {items}, from a {self.basis} of {self.shape}>"
 
     def __str__(self) -> str:
         weak = is_weak(self.budget.epsilon, self.budget.delta)

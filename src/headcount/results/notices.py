@@ -1,4 +1,4 @@
-"""What somebody who asked for a release should know about it, apart from its counts.
+"""What someone who asked for a release should know about it, apart from its counts.
 
 A notice is data: a terminal, a notebook and a page can each show it in their own way.
 """
@@ -9,6 +9,7 @@ from typing import Literal
 
 from headcount.inputs.calendar import DayRange
 from headcount.inputs.unit import Unit
+from headcount.privacy.mechanisms import DEFAULT
 from headcount.results.guarantee import Guarantee
 from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS
 
@@ -48,6 +49,13 @@ ABOUT_UNITS = {
         "function that headcount does not know). The guarantee is about the rows of its result; "
         f"if one person's rows can change another's there, it {_NO_FURTHER}.",
     ),
+    Unit.RELATION: Notice(
+        "relation",
+        "caution",
+        "the guarantee is about the rows and the user column of the given DuckDB relation; if one "
+        "person's rows can change another's there, or it computes the user column, it "
+        f"{_NO_FURTHER}.",
+    ),
     Unit.VIEW: Notice(
         "view",
         "caution",
@@ -73,7 +81,7 @@ ABOUT_UNITS = {
 NOT_PRIVATE = Notice(
     "not-private",
     "caution",
-    "this release was made with a seed, for experiments. It protects nobody, and must not be "
+    "this release was made with a seed, for experiments. It protects no one, and must not be "
     "published.",
 )
 WEAK_BUDGET = Notice(
@@ -82,21 +90,11 @@ WEAK_BUDGET = Notice(
     f"with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak promise to "
     "each person. Is this the budget you meant?",
 )
-NOTHING_RELEASED = Notice(
-    "nothing-released",
-    "advice",
-    "Nothing was released: with this budget, no item was found to have enough users. That is a "
-    "valid answer, and the budget is spent. A larger budget, a larger relative error or coarser "
-    "items may help, and so may the method auto, if you chose another; `headcount plan` "
-    "forecasts by how much.",
-)
-
-
 ROWS_OVERLAP = Notice(
     "rows-overlap",
     "advice",
-    "The rows of the table do not add up to a total: a user counts in the row of every item "
-    "that they have, and may have items that are not listed.",
+    "The rows of the table do not add up to a total: a user is counted once for each of their "
+    "items, and may have items that are not listed.",
 )
 
 
@@ -129,7 +127,17 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     if any(limits.values()):
         yield _about_rows(**limits, per=guarantee.settings.get("per"))
     if not items and not limits["min_users"]:
-        yield NOTHING_RELEASED
+        yield _about_nothing(guarantee.method)
+
+
+def _about_nothing(method: str) -> Notice:
+    another = "" if method == DEFAULT else f" On events, the method {DEFAULT} may find more."
+    text = (
+        "Nothing was released: with this budget, no item was found to have enough users. That is "
+        "a valid answer, and the budget is spent. A larger budget, a larger relative error or "
+        f"coarser items may help.{another} `headcount plan` forecasts by how much."
+    )
+    return Notice("nothing-released", "advice", text)
 
 
 def _about_rows(min_users: object, top: object, per: object) -> Notice:
@@ -148,11 +156,11 @@ def _about_sums(rations: dict[str, object]) -> Notice:
     each = [ration for ration in rations.values() if isinstance(ration, dict)]
     hidden = max((int(ration.get("hidden_users", 0)) for ration in each), default=0)
     text = (
-        "What each user adds to rows, sums and means, over all items, is scaled down to a "
-        "ration, which was chosen under the same guarantee. What is lost that way is estimated "
-        "and put back, and the standard errors allow for it. But noise can hide about "
-        f"{hidden:,} users: if a few users have far more than everybody else, neither the "
-        "numbers nor their standard errors include what they have beyond the ration."
+        "Each user's total contribution to rows, sums and means is scaled down to a limit, which "
+        "was chosen under the same guarantee. What is lost that way is estimated and added back, "
+        "and the standard errors allow for it. But noise can hide about "
+        f"{hidden:,} users: if a few users have far more than everyone else, neither the "
+        "numbers nor their standard errors include what they have beyond the limit."
     )
     return Notice("rations", "advice", text)
 
@@ -178,9 +186,9 @@ def _about_list(guarantee: Guarantee) -> Notice:
         text += f". Users with more than {bound:,} of them{together} count as less than one in each"
     if hidden:
         text += (
-            f". Noise may hide up to about {hidden:,} such users. The count of an item that all "
-            "of them have can be too low by as many. If you know the most items that a user can "
-            "have, say so (--max-items-per-user)"
+            f". Up to about {hidden:,} such users may go undetected, and the count of an item that "
+            "all of them have may be too low by that many. If you know the most items that a user "
+            "can have, say so (--max-items-per-user)"
         )
     return Notice("known-items", "advice", f"{text}.")
 
@@ -189,10 +197,14 @@ def _about_periods(
     period: str, column: str, timezone: str | None, between: object = None
 ) -> Notice:
     from_monday = " (ISO weeks, from Monday)" if period == "week" else ""
-    where = "as they are written" if timezone is None else f"in the time zone {timezone}"
+    zone = (
+        "Times have no time zone and are used as they stand"
+        if timezone is None
+        else f"Times are taken in the time zone {timezone}"
+    )
     text = (
-        f"Users are counted within each {period} of {column!r}{from_monday}, taken {where}; a user "
-        f"with rows in several {period}s counts in each of them."
+        f"Users are counted once per {period} of {column!r}{from_monday}: a user with rows in "
+        f"several {period}s is counted in each of them. {zone}."
     )
     if isinstance(between, list):
         first, last = between
@@ -220,7 +232,7 @@ def _about_bound(max_items_per_user: int) -> Notice:
         else f"at most {max_items_per_user:,} items of each user count"
     )
     text = (
-        f"{counted}. If somebody has more, the rest are not counted, and the counts are too low "
-        "by that much. The guarantee holds either way."
+        f"{counted}. If anyone has more, their other items are ignored, and the counts of those "
+        "are too low. The guarantee holds either way."
     )
     return Notice("contribution-bound", "caution", text)

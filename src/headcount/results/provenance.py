@@ -14,7 +14,7 @@ LIST_OF_ITEMS, RANGE_OF_DAYS = "the list of items", "the range of days"
 #: What is done to the numbers of every release once they are noisy.
 ALWAYS_AFTERWARDS = (
     "intervals from each estimate and its standard error",
-    "counts rounded to whole numbers and raised to 0 where they fall below it",
+    "counts rounded to whole numbers, with negative ones set to 0",
     "rows sorted by their estimates, highest first",
 )
 

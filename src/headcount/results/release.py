@@ -1,7 +1,7 @@
 """What comes out: the counts, and what may be said about them."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import PurePath
 from statistics import NormalDist
@@ -43,10 +43,13 @@ class Release:
             ``std_error``, ``lower`` and ``upper`` (95 %), highest counts first. Its metadata
             carries the guarantee.
         guarantee: what may be told to the world.
+        answered: whether a ledger gave it as the answer to a question that was asked before, which
+            cost nothing.
     """
 
     table: "pa.Table"
     guarantee: Guarantee
+    answered: bool = field(default=False, compare=False)
 
     @property
     def spent(self) -> dict[str, float]:
@@ -108,11 +111,14 @@ class Release:
         """Return a few sentences about the release, none of which depends on unreleased data."""
         chosen = self.settings.get("chosen")
         by = f" with the method {chosen}, chosen by {self.guarantee.method}" if chosen else ""
+        released, spent, now = "Released", "Spent:", ""
+        if self.answered:
+            released, spent, now = "Released earlier:", "Spent then:", "; nothing now"
         return [
-            f"Released {len(self):,} item{'' if len(self) == 1 else 's'}{by}.",
+            f"{released} {self._items()}{by}.",
             f"Guarantee: {self.guarantee}",
-            f"Spent: ρ = {shown_above(self.spent['rho'])}, "
-            f"δ = {shown_above(self.spent['delta'], 3)}.",
+            f"{spent} ρ = {shown_above(self.spent['rho'])}, "
+            f"δ = {shown_above(self.spent['delta'], 3)}{now}.",
             *(
                 f"{total.words}: {total.count} (standard error {total.std_error})."
                 for total in totals_in_words(self.totals)
@@ -159,7 +165,10 @@ class Release:
         return int(self.table.num_rows)
 
     def __repr__(self) -> str:
-        return f"<Release of {len(self)} items: {self.guarantee}>"
+        return f"<Release of {self._items()}: {self.guarantee}>"
+
+    def _items(self) -> str:
+        return f"{len(self):,} item{'' if len(self) == 1 else 's'}"
 
 
 def build_release(

@@ -14,6 +14,7 @@ from headcount.arrays import as_text
 from headcount.engines.duckdb.arrow import collected
 from headcount.engines.duckdb.count import connect, true_rows, with_true_types
 from headcount.engines.guard import opening, running
+from headcount.engines.reader import A_SOURCE_IS
 from headcount.engines.session import Session
 from headcount.errors import SourceError
 
@@ -70,10 +71,7 @@ def _as_arrow(
     if pandas is not None and isinstance(source, pandas.DataFrame):
         wanted = _wanted(list(source.columns), columns)
         return pa.table({str(name): _from_pandas(source[name]) for name in wanted})
-    raise SourceError(
-        "a source is a path, a pandas or Polars data frame, a PyArrow table or an Ibis table, "
-        f"got {kind}"
-    )
+    raise SourceError(f"{A_SOURCE_IS}, got {kind}")
 
 
 def _stream_of(

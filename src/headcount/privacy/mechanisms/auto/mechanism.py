@@ -64,7 +64,7 @@ class Auto(Mechanism):
         if not view.several_passes:
             prepared = self.pcr.prepare(view, entropy, progress)
             return lambda: _chosen(prepared(), self.pcr)
-        progress("gathering who has what")
+        progress("collecting user–item pairs")
         pairs = view.pairs()
         top = pairs.highest_counts(self.pcr.histogram_limit)  # one snapshot for both mechanisms
         return partial(self._run, top, pairs, entropy, progress)

@@ -67,7 +67,7 @@ class Known(Mechanism):
         self, view: DataView, entropy: Entropy, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Gather who has which of the items."""
-        progress("gathering who has what")
+        progress("collecting user–item pairs")
         pairs, items, most = view.known_pairs()
         return partial(self._run, pairs, items, most, entropy, progress)
 

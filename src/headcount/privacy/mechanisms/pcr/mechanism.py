@@ -35,7 +35,10 @@ MEASURED = "discrete Gaussian noise on the count of each selected item"
 IN_STEPS = (
     "discrete Gaussian noise on the count of each selected item, in steps of rising precision"
 )
-CENTRED_LOOK = f"{LOOK}, centred by the number of users, and on that number"
+CENTRED_LOOK = (
+    "discrete Gaussian noise on the number of users, and on the counts at fixed ranks, measured "
+    "relative to that number"
+)
 VETTED = (
     "exponential mechanism that nominates items in secret",
     "discrete Gaussian noise on the centred counts of nominees, and a threshold that names items",

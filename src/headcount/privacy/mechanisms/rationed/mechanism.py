@@ -24,8 +24,8 @@ STEPS = (
     SIZES,
     "discrete Gaussian noise on weighted sums over users, and a threshold that finds items",
     "discrete Gaussian noise on how many users exceed their ration, and on what their items lose",
-    "discrete Gaussian noise on counts in which each user has one l2 ration, centred by the noisy "
-    "number of users where that costs less",
+    "discrete Gaussian noise on counts to which each user contributes at most a fixed l2 norm, "
+    "measured relative to the noisy number of users where that is cheaper",
 )
 AFTERWARDS = (
     "the loss from users over their ration estimated and added back",
@@ -63,7 +63,7 @@ class Rationed(Mechanism):
         self, view: DataView, entropy: Entropy, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Gather the pairs of users and items."""
-        progress("gathering who has what")
+        progress("collecting user–item pairs")
         return partial(self._run, view.pairs(), entropy, progress)
 
     def _run(self, pairs: Pairs, entropy: Entropy, progress: Progress) -> MechanismResult:
