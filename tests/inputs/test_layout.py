@@ -149,7 +149,7 @@ def test_an_address_is_refused_with_what_to_do(address, said):
 
 
 def test_spark_does_not_read_the_web():
-    with pytest.raises(SourceError, match="does not read from https:// addresses"):
+    with pytest.raises(SourceError, match="https:// addresses are not read"):
         hc.release("https://host/e.csv", user="u", item="i", rho=1, engine="spark")
 
 
