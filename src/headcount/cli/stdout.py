@@ -20,7 +20,7 @@ def stdout_is_terminal() -> bool:
 
 
 def write_release(release: "Release", form: str, limit: int | None) -> None:
-    """Write a release to stdout, or the first rows of its table, as suits whoever reads it."""
+    """Write a release to stdout, or the first rows of its table, as suits the reader."""
     from headcount.outputs import render
 
     terminal = stdout_is_terminal()

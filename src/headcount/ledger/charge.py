@@ -172,8 +172,8 @@ class Charge:
         In SQL, or in a view or an expression, an error can be made to depend on what anybody's row
         says, and a failure can be seen: if it were free, it would answer any question about one
         person. So it costs what was reserved. With a delimiter, or a limit on memory, the asker
-        chooses too. So do Ctrl-C and cancelling: whoever ends a query
-        that has not failed yet has seen that it did not.
+        chooses too. Ctrl-C and cancelling cost it as well: anyone who ends a query before it fails
+        has seen that it had not failed yet.
         """
         if not chosen_rows:
             with self.returned_if_it_fails():

@@ -89,7 +89,7 @@ def render(
 def write(release: Release, path: str | PathLike[str], *, force: bool = False) -> None:
     """Write a release to a file whose ending sets the format, whole or not at all.
 
-    Pages are written elsewhere, but whoever gets here may ask for one.
+    Pages are written elsewhere, but a caller who gets here may ask for one.
     """
     place = Path(fspath(path))
     form = format_of(place, others=[".html"])

@@ -1,6 +1,6 @@
 """Unknown Domain Gumbel, all the picks of one level at once.
 
-Every candidate and ⊥ gets a clock (`clocks`); whoever rings before ⊥ is picked, in the order
+Every candidate and ⊥ gets a clock (`clocks`); those that ring before ⊥ are picked, in the order
 of ringing. That list has exactly the law of the paper's calls repeated until ⊥ (Plackett–
 Luce), and `race.md`, next to this file, proves that and what it costs.
 
