@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headcount.errors import BudgetError
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.conversion import epsilon_of, rho_of
+from headcount.privacy.accounting.conversion import chance_beyond, epsilon_of, rho_of
 
 RHOS = [1e-4, 0.01, 0.1, 0.5, 1.0, 5.0, 50.0]
 DELTAS = [1e-12, 1e-9, 1e-6, 1e-3, 0.1]
@@ -90,6 +90,43 @@ def test_conversions_are_rounded_against_the_program(amount, share, delta):
         assert exact < Decimal(epsilon_of(amount, delta, selection)) < exact + Decimal("1e-9")
     back = exact_epsilon(rho_of(amount, delta, selection), delta, selection)
     assert Decimal(amount) - Decimal("1e-9") < back < Decimal(amount)
+
+
+def reference_chance(epsilon, rho, selection):
+    """The least bound of order α: the p with (p−δₛ)^α·p^(1−α) = (1−δₛ)·exp((α−1)(αρ−ε)).
+
+    Rényi divergence can only shrink if all that is seen is whether the loss exceeds ε.
+    """
+    best = 1.0
+    for excess in (math.exp(i / 20) for i in range(-120, 240)):
+        limit = math.log1p(-selection) + excess * ((1 + excess) * rho - epsilon)
+        low, high = math.log(selection or 1e-300), 0.0
+        for _ in range(80):
+            middle = (low + high) / 2
+            beyond = (1 + excess) * math.log1p(-selection / math.exp(middle)) + middle
+            low, high = (middle, high) if beyond < limit else (low, middle)
+        best = min(best, math.exp(high) * (1 + math.exp(-epsilon)))  # in either direction
+    return best
+
+
+@pytest.mark.parametrize("given", [{"epsilon": 0.1}, {"epsilon": 1}, {"rho": 1}, {"rho": 0.01}])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-3])
+def test_the_chance_of_a_larger_loss(given, delta):
+    budget = Budget(**given, delta=delta)
+    selection = float(budget.delta_selection)
+    chance = chance_beyond(budget.epsilon, budget.rho, delta, selection)
+    assert (
+        delta
+        < chance
+        == pytest.approx(reference_chance(budget.epsilon, budget.rho, selection), rel=0.02)
+    )
+    chernoff = math.exp(-((budget.epsilon - budget.rho) ** 2) / (4 * budget.rho))
+    without_selection = chance_beyond(budget.epsilon, budget.rho, delta)
+    assert without_selection >= chernoff * (1 + math.exp(-budget.epsilon))
+
+
+def test_nothing_is_known_of_a_loss_that_rho_does_not_bound():
+    assert chance_beyond(1, 5, 1e-6) == 1
 
 
 def test_the_papers_conversion_is_unsafe_where_privacy_md_says():

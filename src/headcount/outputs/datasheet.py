@@ -71,7 +71,7 @@ def to_datasheet(account: Account) -> bytes:
         "",
         f"{_inert(str(stated))} No published table is much more likely with one person's "
         f"rows{of_period} than without them, whatever else a reader knows. ε bounds how much more "
-        "likely; δ bounds the probability that this fails.",
+        "likely; δ is a small extra probability that any result may have on top of that limit.",
     ]
     for heading, points in lists.items():
         if points:

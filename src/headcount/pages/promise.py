@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from headcount.privacy.accounting.conversion import chance_beyond
 from headcount.privacy.accounting.rounding import shown_above
 from headcount.results.guarantee import Guarantee
 
@@ -18,8 +19,8 @@ class Promise:
 
     Attributes:
         whom: who is protected.
-        epsilon: the change in odds that ε allows.
-        delta: the chance of failure that δ allows.
+        epsilon: the change in odds that ε allows, and how often it may be more.
+        delta: what δ allows on top.
         formal: both, in the terms of the field.
     """
 
@@ -33,21 +34,25 @@ def promise_of(guarantee: Guarantee) -> Promise:
     """Return the promise of a guarantee; numbers are rounded so that they never promise more."""
     epsilon, delta = shown_above(guarantee.epsilon), shown_above(guarantee.delta)
     pure = guarantee.settings.get("pure_zcdp") is True  # δ is spent only on converting ρ to ε
-    at_worst = (
+    selection = 0.0 if pure else guarantee.delta_split.get("selection", guarantee.delta)
+    beyond = chance_beyond(guarantee.epsilon, guarantee.rho, guarantee.delta, selection)
+    whose, is_there = _protected(guarantee)
+    own_items = (
         "No item is ever published by chance: all of them were already public."
         if pure
-        else "In the worst case, an item that no one else has would then be published."
+        else f"For {whose}, an item that no one else has is published in at most "
+        f"{_how_often(guarantee.delta)} releases."
     )
-    whose, is_there = _protected(guarantee)
     # With hyphens and spaces at which no line is broken.
     zcdp = f"{'' if pure else f'{delta}‑approximate '}{shown_above(guarantee.rho)}‑zCDP"
     return Promise(
         _whom(guarantee.unit),
-        f"Whatever anyone believed before, this release can change the odds that {is_there} by a "
-        f"factor of at most {_factor(guarantee.epsilon)}. Someone who thought the chances were "
-        f"50:50 can end up at most {_percent(guarantee.epsilon)} sure.{_several(guarantee)}",
-        f"For {whose}, the chance that this limit fails is at most {_chance(guarantee.delta)}. "
-        f"{at_worst}",
+        f"For someone who knows everything else in the data, this release changes the odds that "
+        f"{is_there} by a factor of at most {_factor(guarantee.epsilon)}. If they thought the "
+        f"chances were 50:50, they end up at most {_percent(guarantee.epsilon)} sure. In at most "
+        f"{_how_often(beyond)} releases, the odds change by more than that.{_several(guarantee)}",
+        f"It is a small extra probability that any result may have on top of that limit. "
+        f"{own_items}",
         f"(ε\u00a0=\u00a0{epsilon}, δ\u00a0=\u00a0{delta})-differential privacy, and {zcdp}. "
         f"Neighbouring datasets differ by {guarantee.unit}.",
     )
@@ -107,6 +112,8 @@ def _percent(epsilon: float) -> str:
     return "100 %"
 
 
-def _chance(delta: float) -> str:
-    """Return δ as odds, rounded up. δ counts as it was typed: 1e-5 is 1 in 100,000."""
-    return f"1 in {math.floor(1 / Fraction(repr(delta))):,}" if delta else "0"
+def _how_often(chance: float) -> str:
+    """Return a chance, rounded up to two digits. 1e-5 counts as it was typed: 1 of 100,000."""
+    number = math.floor(1 / Fraction(repr(chance)))
+    left_out = 10 ** max(0, len(str(number)) - 2)
+    return f"1 of {number // left_out * left_out:,}"

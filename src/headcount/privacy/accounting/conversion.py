@@ -46,6 +46,23 @@ def rho_of(epsilon: float, delta: float, delta_selection: float = 0.0) -> float:
     return best * (1 - _SAFETY)
 
 
+def chance_beyond(epsilon: float, rho: float, delta: float, delta_selection: float = 0.0) -> float:
+    """Return how often, at most, a release changes the odds of two neighbours by more than e^ε.
+
+    Formal guarantee: of a δₛ-approximate ρ-CDP mechanism, on either neighbour, the privacy loss
+    leaves [−ε, ε] with at most this probability (budget.md, "What δ is", which ``delta`` is not).
+
+    Edge cases: it is 1 unless ρ and a δ' above ``delta`` give an ε' below ε.
+    """
+    best = 1.0
+    while (delta := delta * 1.1) < best:  # every δ' is valid; beyond the best, none is better
+        below = epsilon_of(rho, delta, delta_selection)
+        if below < epsilon:
+            one_sided = delta / -math.expm1(below - epsilon)
+            best = min(best, one_sided * (1 + math.exp(-epsilon)) * (1 + _SAFETY))
+    return best
+
+
 def _delta_left(delta: float, delta_selection: float) -> float:
     if not 0 <= delta_selection < delta < 1:
         raise ValueError("needs 0 <= delta_selection < delta < 1")
