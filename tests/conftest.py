@@ -34,6 +34,14 @@ HEADCOUNT = str(Path(sys.executable).with_name("headcount"))
 #: Enough for the items below to come out, but for the canary, with near certainty.
 RHO = "50"
 
+
+def after_the_caution(said: str) -> str:
+    """Return what stderr says after the first line, that RHO is a weak promise."""
+    first, _, rest = said.partition("\n")
+    assert "the budget you meant" in first
+    return rest
+
+
 # Far apart, so that noise does not change their order: 9 standard errors and more.
 USERS = {"bread": 4000, "milk": 1500, "tea": 500}
 CANARY_USER = "canary-user-7f3a"

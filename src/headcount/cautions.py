@@ -1,8 +1,8 @@
 """What a caller is warned of before anything is spent: a weak budget, and releases that add up.
 
-The command line says the first as text; each of its commands is a new process, which knows of no
-earlier release. With ``-W error::headcount.PrivacyWarning`` a warning is an error, and nothing is
-read or charged.
+The command line says the first as text, and on a terminal asks; each of its commands is a new
+process, which knows of no earlier release. With ``-W error::headcount.PrivacyWarning`` a warning
+is an error, and nothing is read or charged.
 """
 
 import sys
@@ -20,7 +20,7 @@ from headcount.ledger.refusal import shown
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.results.canonical import canonical_json
-from headcount.results.notices import WEAK_BUDGET, is_weak
+from headcount.results.notices import WAS_IT_MEANT, WEAK_BUDGET, is_weak
 
 _Release = TypeVar("_Release")
 
@@ -68,7 +68,7 @@ class Caution:
         if not self._private:
             return
         if is_weak(self._budget.epsilon, self._budget.delta):
-            _warn(WEAK_BUDGET.text)
+            _warn(f"{WEAK_BUDGET.text} {WAS_IT_MEANT}")
         earlier = _released.before(self._key, ledger=self._ledger)
         if earlier is not None:
             together = shown(earlier + _cost(self._budget))

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.cli.test_signals import DEADLINE, wait_until
-from tests.conftest import HEADCOUNT, RHO
+from tests.conftest import HEADCOUNT, RHO, after_the_caution
 
 ASKED = ["--user", "u", "--item", "i", "--rho", RHO]
 CSV = "u;i\n" + "".join(f"{n};tea\n" for n in range(500))
@@ -73,5 +73,6 @@ def test_a_signal_while_it_waits_leaves_nothing_behind(spill, number):
         finally:
             process.kill()
         assert process.returncode == 128 + number
-        assert process.stderr.read().decode().strip() == "headcount: interrupted"
+        said = after_the_caution(process.stderr.read().decode())
+        assert said.strip() == "headcount: interrupted"
     assert not list(spill.iterdir())

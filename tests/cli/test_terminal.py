@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from headcount import Budget, Ledger
+from headcount.ledger.entries import Kind
 from tests.conftest import HEADCOUNT, RHO
 
 #: A reset of the terminal, DEL, a C1 control, a title, a right-to-left override, a line to be
@@ -32,12 +34,17 @@ def nasty(tmp_path_factory):
     return path
 
 
-def on_a_terminal(*args, cwd, env=None):
-    """Run the command with both of its streams on a terminal; return what that got."""
+def on_a_terminal(*args, cwd, env=None, types=None):
+    """Run the command with both of its streams on a terminal; return what that got.
+
+    stdin is there too if something is typed, once there is a question.
+    """
     ours, its = pty.openpty()
     # No bar, which moves the cursor itself, and room for whole sentences.
     env = {**os.environ, "TERM": "dumb", "COLUMNS": "1000", **(env or {})}
-    process = subprocess.Popen([HEADCOUNT, *args], stdout=its, stderr=its, cwd=cwd, env=env)
+    stdin = subprocess.DEVNULL if types is None else its
+    command = [HEADCOUNT, *map(str, args)]
+    process = subprocess.Popen(command, stdin=stdin, stdout=its, stderr=its, cwd=cwd, env=env)
     os.close(its)
     got = b""
     try:
@@ -49,6 +56,9 @@ def on_a_terminal(*args, cwd, env=None):
             if not piece:
                 break
             got += piece
+            if types and got.endswith(b"[y/N] "):
+                os.write(ours, types)
+                types = None
     finally:
         os.close(ours)
         process.wait()
@@ -144,3 +154,32 @@ def test_what_a_ledger_holds_is_shown_without_its_effect(headcount, tmp_path, fo
     assert not steering(got)
     if form == "json":
         assert json.loads(got)[1]["facts"]["reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("types", "charged"), [(b"\n", 0), (b"no\n", 0), (b"\x04", 0), (b"y\n", 1)]
+)
+def test_a_weak_budget_is_asked_about_before_it_is_spent(nasty, spill, tmp_path, types, charged):
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.init("shop", budget=Budget(rho=100, delta=1e-5))
+    rest = ["--ledger", tmp_path / "budget.db", "--dataset", "shop"]
+    code, got = on_a_terminal(*ask(nasty, *rest), cwd=spill, types=types)
+    assert got.count("weak promise") == got.count("Is this the budget you meant?") == 1
+    assert [entry.kind for entry in ledger.log()].count(Kind.SETTLE) == charged
+    assert code == (0 if charged else 2)
+    assert ("nothing was read or spent" in got) is not bool(charged)
+
+
+def test_a_weak_budget_is_said_before_anything_is_read(headcount, tmp_path):
+    ran = headcount("release", tmp_path / "missing.csv", "-u", "u", "-i", "i", "-e", "1e9", "-q")
+    assert ran.code == 2
+    assert ran.err.index("Is this the budget you meant?") < ran.err.index("there is no file")
+
+
+def test_nothing_asks_where_nobody_answers(nasty, spill):
+    """Without a terminal on stdin, or for a run that promises nothing anyway."""
+    for more in ([], ["--unsafe-seed", "1"]):
+        code, got = on_a_terminal(*ask(nasty, *more), cwd=spill)
+        assert code == 0 and "[y/N]" not in got
+    code, got = on_a_terminal(*ask(nasty, "--unsafe-seed", "1"), cwd=spill, types=b"n\n")
+    assert code == 0 and "[y/N]" not in got

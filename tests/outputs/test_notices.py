@@ -43,6 +43,30 @@ def test_cautions_say_so_and_advice_does_not():
     assert (empty.severity, str(empty)) == ("advice", empty.text)
 
 
+@pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        ("u,i,d", {}),
+        ("u,i,d\n,tea,\n,tea,", {}),
+        ("u,i,d\nann,,\nbob,,", {}),
+        ("u,i,d\nann,tea,yesterday\nbob,tea,31.13.2026", {"by": ("day", "d")}),
+    ],
+)
+def test_what_leaves_nothing_to_count_is_named_before_a_larger_budget(lines, asked, tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text(lines + "\n")
+    sql = "SELECT u, i, TRY_CAST(d AS DATE) AS d FROM events"
+    (said,) = (
+        notice.text
+        for notice in hc.release(path, user="u", item="i", rho=0.5, sql=sql, **asked).notices()
+        if notice.code == "nothing-released"
+    )
+    causes, _, advice = said.partition("Otherwise")
+    assert "the source may have no rows" in causes and "larger budget" not in causes
+    missing = "a user, an item or a date that could be read" if asked else "a user or an item"
+    assert f"a row without {missing} does not count" in causes and "larger budget" in advice
+
+
 def test_auto_is_advised_only_to_those_who_chose_another_method():
     for method, advised in (("auto", False), ("pcr", True)):
         made = hc.release(EVENTS.slice(0, 2), user="who", item="what", rho=0.5, method=method)

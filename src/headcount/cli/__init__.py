@@ -98,7 +98,7 @@ def _run() -> int:
         from headcount.cautions import PrivacyWarning
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # the summary says it
+            warnings.simplefilter("ignore", PrivacyWarning)  # Talk says it
             return int(cli.main(prog_name="headcount", standalone_mode=False) or 0)
     except BaseException as error:
         # An engine may have turned what the signal raised into something else.

@@ -152,6 +152,8 @@ def release(
 
         file = None if output is None else place(output)
         page = None if report is None else place(page_path(report, output))
+        if unsafe_seed is None:
+            talk.ensure_meant(question.budget)
         with talk.steps() as progress:
             result = ask(
                 question,

@@ -1,5 +1,6 @@
 """How much is said: -q says only cautions and errors, -v says each step and the settings."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +12,7 @@ from headcount.cli.stderr import say
 from headcount.errors import SettingsError
 
 if TYPE_CHECKING:
+    from headcount.privacy.accounting.budget import Budget
     from headcount.privacy.mechanisms import Progress
     from headcount.results.release import Release
 
@@ -36,6 +38,7 @@ class Talk:
             raise SettingsError("--quiet and --verbose cannot be used together")
         self._quiet, self._verbose = quiet, verbose
         self._held_back: list[str] = []
+        self._said_before = ""
 
     def say(self, sentence: str) -> None:
         """Say something; with --quiet, hold it back, to be said only after a failure."""
@@ -44,15 +47,30 @@ class Talk:
         else:
             say(sentence)
 
-    def about(self, release: "Release") -> None:
-        """Say what there is to know about a release."""
-        if self._quiet:
-            for notice in release.notices():
-                if notice.severity == "caution":
-                    say(str(notice))
+    def ensure_meant(self, budget: "Budget") -> None:
+        """Say that a budget promises little, if it does; on a terminal, ask whether to go on."""
+        from headcount.results.notices import WAS_IT_MEANT, WEAK_BUDGET, is_weak
+
+        if not is_weak(budget.epsilon, budget.delta):
             return
-        for line in release.summary():
-            say(line)
+        self._said_before = str(WEAK_BUDGET)
+        say(f"{WEAK_BUDGET} {WAS_IT_MEANT}")
+        if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+            # Not with click.confirm, which writes a space to stdout.
+            click.echo("Go on? [y/N] ", nl=False, err=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                raise SettingsError("nothing was read or spent")
+
+    def about(self, release: "Release") -> None:
+        """Say what there is to know about a release and was not said before."""
+        if self._quiet:
+            cautions = (notice for notice in release.notices() if notice.severity == "caution")
+            lines = [str(notice) for notice in cautions]
+        else:
+            lines = release.summary()
+        for line in lines:
+            if line != self._said_before:
+                say(line)
         if self._verbose:
             settings = (f"{name} = {value}" for name, value in release.settings.items())
             made = f"headcount {release.guarantee.version}, {release.guarantee.method}"

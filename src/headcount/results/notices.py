@@ -88,8 +88,10 @@ WEAK_BUDGET = Notice(
     "weak-budget",
     "caution",
     f"with ε above {WEAK_EPSILON:g} or δ above {WEAK_DELTA:g} the guarantee is a weak promise to "
-    "each person. Is this the budget you meant?",
+    "each person.",
 )
+#: What is asked before such a budget is spent.
+WAS_IT_MEANT = "Is this the budget you meant?"
 ROWS_OVERLAP = Notice(
     "rows-overlap",
     "advice",
@@ -127,15 +129,21 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     if any(limits.values()):
         yield _about_rows(**limits, per=guarantee.settings.get("per"))
     if not items and not limits["min_users"]:
-        yield _about_nothing(guarantee.method)
+        yield _about_nothing(guarantee)
 
 
-def _about_nothing(method: str) -> Notice:
-    another = "" if method == DEFAULT else f" On events, the method {DEFAULT} may find more."
+def _about_nothing(guarantee: Guarantee) -> Notice:
+    dated = "by" in guarantee.settings
+    missing = "a user, an item or a date that could be read" if dated else "a user or an item"
+    another = (
+        "" if guarantee.method == DEFAULT else f" On events, the method {DEFAULT} may find more."
+    )
     text = (
-        "Nothing was released: with this budget, no item was found to have enough users. That is "
-        "a valid answer, and the budget is spent. A larger budget, a larger relative error or "
-        f"coarser items may help.{another} `headcount plan` forecasts by how much."
+        "Nothing was released: with this budget, no item was found to have enough users. The "
+        "budget is spent. First check that there was something to count: the source may have no "
+        f"rows, no row may meet the conditions, and a row without {missing} does not count. "
+        "Otherwise, a larger budget, a larger relative error or coarser items may help."
+        f"{another} `headcount plan` forecasts by how much."
     )
     return Notice("nothing-released", "advice", text)
 
