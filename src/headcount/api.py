@@ -93,7 +93,7 @@ def release(
             ``top`` applies to each.
         table: the table of a database or catalog.
         sql: a single SELECT on a database, instead of a table; or on files, which are then a table
-            called ``events``.
+            called ``events``. The release states it, as it does ``where``.
         where: a condition on the columns of a row, such as ``"country = 'DE'"``: other rows are
             left out.
         items_from: a public list of items: a ``.csv`` or ``.parquet`` file with the item columns, a

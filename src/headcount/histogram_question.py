@@ -17,6 +17,7 @@ from headcount.question import (
     check_result_columns,
     column_names,
 )
+from headcount.results.provenance import Asked
 from headcount.results.rows import RowLimits
 
 
@@ -56,6 +57,11 @@ class HistogramQuestion:
     def row_limits(self) -> RowLimits:
         """Which rows of the release are kept."""
         return RowLimits(self.min_users, self.top)
+
+    @property
+    def asked(self) -> Asked:
+        """Which items were given, as a release states it."""
+        return Asked(minimum=None if self.minimum == 1 else self.minimum)
 
     @property
     def mechanism(self) -> Mechanism:

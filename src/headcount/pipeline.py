@@ -18,12 +18,7 @@ from headcount.privacy.mechanisms import Progress
 from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
 from headcount.question import Question, column_names
 from headcount.results.guarantee import Guarantee
-from headcount.results.provenance import (
-    ALWAYS_PUBLIC,
-    LIST_OF_ITEMS,
-    RANGE_OF_DAYS,
-    Provenance,
-)
+from headcount.results.provenance import ALWAYS_PUBLIC, Asked, Provenance
 from headcount.results.release import Release, build_release
 from headcount.views.engine_view import EngineView
 from headcount.views.histogram import (
@@ -99,7 +94,6 @@ def ask(
             values = question.values
             check_numbers(events, values or ())
             stated: dict[str, dict[str, str | None]] = {}
-            public_days = {} if question.between is None else {"between": list(question.between)}
             if periods is not None:
                 stated = {"by": periods.described(events.table)}
                 read = [*items, *(values or ())]
@@ -111,14 +105,8 @@ def ask(
                 private=entropy.private,
                 unit=events.unit,
                 within=None if periods is None else periods.protected_period,
-                settings={**stated, **public_days},
-                provenance=provenance(
-                    charge,
-                    today,
-                    *(() if question.known_items is None else (LIST_OF_ITEMS,)),
-                    *(() if question.between is None else (RANGE_OF_DAYS,)),
-                    private=entropy.private,
-                ),
+                settings=stated,
+                provenance=provenance(charge, today, question.asked, private=entropy.private),
             )
             listed, most = question.listed(events.table.schema())
             view = EngineView(
@@ -175,12 +163,7 @@ def ask_of_histogram(
         question.budget,
         method=chosen.name,
         private=entropy.private,
-        provenance=provenance(
-            charge,
-            today,
-            *(() if minimum == 1 else (f"items below {minimum:,} users were left out before",)),
-            private=entropy.private,
-        ),
+        provenance=provenance(charge, today, question.asked, private=entropy.private),
     )
     with Session(cancel=cancel) as session:
         counts, item, count = question.counts, question.item, question.count
@@ -204,17 +187,18 @@ def ask_of_histogram(
         return caution.noted(charge.settled(question.row_limits.applied_to(made)))
 
 
-def provenance(charge: Charge, today: datetime, *public: str, private: bool) -> Provenance:
+def provenance(charge: Charge, today: datetime, asked: Asked, *, private: bool) -> Provenance:
     """Return what a release can say about how it came about before it reads anything.
 
     Args:
         charge: where it is charged.
         today: when it was asked for.
-        public: what else was taken as public, besides what always is.
+        asked: which rows and items were asked for.
         private: whether it has no seed; a run with a seed is a function of that seed.
     """
     date = today.date().isoformat() if private else None
-    return Provenance(public=(*ALWAYS_PUBLIC, *public), date=date, ledger=charge.reference)
+    public = (*ALWAYS_PUBLIC, *asked.public)
+    return Provenance(public=public, date=date, ledger=charge.reference, asked=asked)
 
 
 def _token(cancel: CancelToken | None) -> CancelToken:

@@ -23,6 +23,7 @@ from headcount.privacy.accounting.budget import DEFAULT_DELTA, Budget
 from headcount.privacy.mechanisms import DEFAULT, Known, Mechanism, Options, mechanism
 from headcount.privacy.mechanisms.further import Aggregates, Further, Totals
 from headcount.results.canonical import strict_json
+from headcount.results.provenance import Asked
 from headcount.results.rows import RowLimits
 from headcount.views.histogram import NOISY_COLUMNS, RESULT_COLUMNS, check_names
 
@@ -161,6 +162,13 @@ class Question:
                     f"an item column cannot be called {name!r}, which is a column of the result; "
                     "rename it"
                 )
+
+    @property
+    def asked(self) -> Asked:
+        """Which rows and items are asked for, as a release states it."""
+        days = None if self.between is None else list(map(str, self.between))
+        listed = None if self.known_items is None else self.known_items.to_dict()
+        return Asked(where=self.where, sql=self.sql, between=days, items_from=listed)
 
     @property
     def items(self) -> list[str]:

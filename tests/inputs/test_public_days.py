@@ -81,7 +81,7 @@ def test_exactly_the_periods_of_a_range_come_out():
     months = {(dt.date(2026, month, 1),): users for month, users in enumerate((30, 0, 40, 0), 1)}
     assert are_close(made, months)  # of January only the days from the second on
     assert made.spent["delta"] == 0
-    assert made.settings["between"] == ["2026-01-02", "2026-04-01"]
+    assert made.guarantee.provenance.asked.between == ["2026-01-02", "2026-04-01"]
     assert "from 40-zCDP" in str(made.guarantee)
     assert "the range of days" in made.guarantee.provenance.public
     said = " ".join(notice.text for notice in made.notices())

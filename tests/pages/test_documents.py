@@ -63,8 +63,12 @@ BROKEN = {
         ledger={"dataset": "x", "reservation": "<b>"}
     ),
     "settings of another kind": lambda d: d["settings"].update(known_items=3, bound="x"),
-    "a range of one day": lambda d: d["settings"].update(
-        by={"period": "day", "column": "at", "timezone": None}, between=["2026-01-01"]
+    "a range of one day": lambda d: d["provenance"].update(asked={"between": ["2026-01-01"]}),
+    "a condition that is a number": lambda d: d["provenance"].update(asked={"where": 1}),
+    "a question that is a list": lambda d: d["provenance"].update(asked=["where"]),
+    "days that are none": lambda d: (
+        d["settings"].update(by={"period": "day", "column": "at", "timezone": None}),
+        d["provenance"].update(asked={"between": ["2026-01-01", "soon"]}),
     ),
     "settings that are a list": lambda d: d.update(settings=[]),
 }

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from headcount.outputs.escapes import steers, visible
 from headcount.pages import Origin
-from headcount.pages.html import LONGEST, shortened, unbroken
+from headcount.pages.html import unbroken
 from headcount.results.canonical import document_of
+from headcount.results.provenance import LONGEST, shortened
 from tests.pages.made import NASTY, page_of, release_with
 from tests.pages.parsed import Page
 

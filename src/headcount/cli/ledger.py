@@ -1,6 +1,7 @@
 """headcount ledger: one budget for all releases of a dataset, by anyone."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from headcount.cli.options import budget_from, force_option, format_option, outp
 from headcount.cli.report import page_path
 from headcount.cli.stderr import say as _say
 from headcount.cli.stdout import write_release, write_stdout
+from headcount.cli.talk import Talk
 from headcount.inputs.unit import PROTECTED_PERIODS
 
 if TYPE_CHECKING:
@@ -333,10 +335,13 @@ def fetch(
     form = agreed_format(form, output)
     shown = rows_shown(limit, form)
     if output is None:
-        write_release(_open(where).released(entry), form, shown)
-        return
-    with AtomicFile(output, ledger=where, force=force) as file:
-        file.commit(render(_open(where).released(entry), form))
+        made = _open(where).released(entry)
+        write_release(made, form, shown)
+    else:
+        with AtomicFile(output, ledger=where, force=force) as file:
+            made = _open(where).released(entry)
+            file.commit(render(made, form))
+    Talk(quiet=False, verbose=False).about(replace(made, answered=True))
 
 
 def _plain(entry: "Entry") -> dict[str, Any]:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,11 @@ class KnownItems:
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
-    @property
+    def to_dict(self) -> dict[str, Any]:
+        """Return what stands for the list where a question is written down: not where it was."""
+        return {"items": len(self), "sha256": self.sha256}
+
+    @cached_property
     def sha256(self) -> str:
         """What identifies the list: a hash of its types and values, in order."""
         digest = hashlib.sha256()

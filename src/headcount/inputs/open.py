@@ -89,6 +89,13 @@ class Request:
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
             raise SourceError("give either a table or SQL, not both")
+        try:
+            f"{self.sql}{self.where and self.where.text}".encode()
+        except UnicodeEncodeError:
+            raise SourceError(
+                "the condition or the SQL has half of a character (a surrogate), which no release "
+                "can state; write it in UTF-8"
+            ) from None
         if not all(isinstance(column, str) for column in self.columns or ()):
             raise SourceError(
                 "user is the name of one column, as in user='id'; lists are for items"

@@ -83,7 +83,7 @@ def _checked(account: dict[str, Any]) -> Guarantee:
     made = Guarantee.from_account(account)
     history = made.provenance
     numbers: list[object] = [made.rho, made.delta, made.epsilon, *made.delta_split.values()]
-    texts: list[object] = [made.unit, made.method, made.version, history.date, history.period]
+    texts: list[object] = [made.unit, made.method, made.version, history.date]
     texts += [made.variant, made.adjacency, made.privacy_unit]
     texts += [*history.mechanisms, *history.post_processing, *history.public]
     if not all(isinstance(number, float | int) for number in numbers):

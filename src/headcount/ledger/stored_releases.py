@@ -40,7 +40,7 @@ def written_down(question: AnyQuestion) -> dict[str, Any]:
         conf = dict.fromkeys(question.spark_conf, "…")
         listed = None if question.items_from is None else "a list"
         written = replace(question, source=public, spark_conf=conf, items_from=listed).to_dict()
-        return written | {"items_from": _list_of(question)}
+        return written | {"items_from": question.asked.items_from}
     return {
         "source": public_name(question.counts),
         "method": question.method,
@@ -85,7 +85,7 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
     known |= {} if question.where is None else {"where": question.where}
     if layout := question.request.layout:
         known["layout"] = [layout.form, layout.delimiter]
-    known |= {} if question.items_from is None else {"items_from": _list_of(question)}
+    known |= {} if question.items_from is None else {"items_from": question.asked.items_from}
     known |= {"per": list(question.per)} if question.per else {}
     known |= question.row_limits.to_dict()
     if question.by is not None:
@@ -93,9 +93,3 @@ def known_by(dataset: str, question: AnyQuestion) -> str | None:
     known |= {} if question.between is None else {"between": list(question.between)}
     known |= {"further": question.further.to_dict()} if question.further else {}
     return hashlib.sha256(canonical_json(known).encode()).hexdigest()
-
-
-def _list_of(question: Question) -> dict[str, Any] | None:
-    """Return what stands for a public list of items: its contents count, not where it was."""
-    listed = question.known_items
-    return None if listed is None else {"items": len(listed), "sha256": listed.sha256}

@@ -35,7 +35,8 @@ def to_datasheet(account: Account) -> bytes:
             for total in account.totals()
         },
         "Date": made.date or "not stated",
-        "Period": made.period or "not stated",
+        "Period": "not stated",
+        **made.asked.in_words(),
         "Protected": stated.unit,
         "Privacy unit": stated.privacy_unit or "not stated",
         "Adjacency": stated.adjacency or "not stated",
@@ -91,4 +92,5 @@ def to_datasheet(account: Account) -> bytes:
 
 def _inert(text: str) -> str:
     """Return text that Markdown shows as it is: no name becomes markup, a link, HTML or a cell."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", visible(text))
+    # Code hosts make links of addresses.
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&]|(?<=:)//|(?<=www)\.)", r"\\\1", visible(text))

@@ -5,6 +5,7 @@ from html import escape
 from headcount.outputs.escapes import unless_blank, visible
 from headcount.results.canonical import Plain, plain_rows
 from headcount.results.digits import for_people
+from headcount.results.provenance import LONGEST_ASKED, shortened
 from headcount.results.release import Release
 
 #: How many rows are shown; the table has them all.
@@ -36,12 +37,16 @@ def to_html(release: Release, rows: int = ROWS) -> str:
         lines.append(_row("td", [*cells, (f"{_TEXT};width:10em", bar), (_NUMBER, interval)]))
     more = len(release) - len(shown)
     rest = f"<p>… and {more:,} more.</p>" if more else ""
+    said = "".join(
+        f"<p>{name}: {escape(visible(shortened(words, LONGEST_ASKED)))}</p>"
+        for name, words in release.guarantee.provenance.asked.in_words().items()
+    )
     promise = escape(visible(str(release.guarantee)))
     if not release.guarantee.private:
         promise = f"<strong>{promise}</strong>"
     table = "\n".join(lines) if shown else _row("td", [(_TEXT, "Nothing was released.")])
     return (
-        f'<div><table style="border-collapse:collapse">\n{table}\n</table>{rest}'
+        f'<div>{said}<table style="border-collapse:collapse">\n{table}\n</table>{rest}'
         f'<p style="opacity:.8">{promise}</p></div>'
     )
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.errors import MissingExtraError, SettingsError
 from headcount.outputs.escapes import unless_blank, visible
 from headcount.results.canonical import plain_column
+from headcount.results.provenance import shortened
 from headcount.results.release import Release
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def plot(release: Release, top: int, ax: "Axes | None") -> "Axes":
     shown = f"the {len(table):,} highest of {len(release):,} counts"
     if not release.guarantee.private:
         shown = f"NOT PRIVATE: {shown}"
-    ax.set_title(shown, parse_math=False)
+    asked = release.guarantee.provenance.asked.in_words().items()
+    lines = [shown, *(visible(shortened(f"{name}: {words}", 80)) for name, words in asked)]
+    ax.set_title("\n".join(lines), parse_math=False)
     return ax
 
 

@@ -60,6 +60,7 @@ def _entry(account: Account) -> dict[str, Any]:
                 "description": f"How many distinct people have each value of {columns}: "
                 f"{account.rows:,} rows, each with {account.what_is_released()}, a standard error "
                 f"and a 95 % interval. {''.join(f'{total}. ' for total in account.totals())}"
+                f"{''.join(f'{name}: {words}. ' for name, words in made.asked.in_words().items())}"
                 f"{account.what_is_missing()}",
                 "publication_date": made.date or "",
                 "data_product_sector": "",

@@ -205,7 +205,7 @@ def _check_guarantee(guarantee: Guarantee) -> None:
     if not isinstance(guarantee.private, bool) or not isinstance(guarantee.settings, dict):
         raise TypeError("a guarantee says whether it holds, and how it was made")
     history = guarantee.provenance
-    texts = [guarantee.unit, guarantee.method, guarantee.version, history.date, history.period]
+    texts = [guarantee.unit, guarantee.method, guarantee.version, history.date]
     texts += [*history.mechanisms, *history.post_processing, *history.public]
     if not all(isinstance(text, str | None) for text in texts):
         raise TypeError("a guarantee names whom it protects, and what made it")

@@ -17,18 +17,9 @@ from markupsafe import Markup, escape
 
 from headcount.outputs.escapes import to_json_text, visible
 from headcount.privacy.accounting.rounding import shown_above
+from headcount.results.provenance import shortened
 
 _HERE = Path(__file__).parent / "templates"
-
-#: Longer names are cut off on the page, but not in downloads.
-LONGEST = 120
-
-
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Return a text cut off after this many characters, so that it fits into a cell."""
-    if len(text) <= longest:
-        return text
-    return f"{text[: longest - 1]}… ({len(text):,} characters)"
 
 
 def tidy(text: str) -> str:

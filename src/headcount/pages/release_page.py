@@ -8,13 +8,13 @@ from headcount.outputs.csv import LEADING
 from headcount.outputs.files import AtomicFile
 from headcount.pages.charts import bars_of, curve_of, over_time, parts_of, shares_of
 from headcount.pages.document import Document, name_of
-from headcount.pages.html import LONGEST, rendered
+from headcount.pages.html import rendered
 from headcount.pages.origin import Origin
 from headcount.pages.promise import promise_of
 from headcount.results.canonical import Plain, canonical_json
 from headcount.results.digits import DECIMALS_BELOW, EXPONENTS
 from headcount.results.guarantee import SPENT_ON
-from headcount.results.provenance import LIST_OF_ITEMS, RANGE_OF_DAYS
+from headcount.results.provenance import LIST_OF_ITEMS, LONGEST, RANGE_OF_DAYS
 from headcount.results.release import Release
 
 #: How many rows are in the page itself, and on each page of the table.
@@ -52,6 +52,7 @@ def release_page(document: Document, origin: Origin, *, title: str | None = None
         items=items,
         origin=origin.stated_by(guarantee),
         guarantee=guarantee,
+        asked=guarantee.provenance.asked.in_words(),
         method=method_in_words(guarantee),
         promise=promise_of(guarantee),
         notices=document.notices(),

@@ -3,7 +3,7 @@
 A notice is data: a terminal, a notebook and a page can each show it in their own way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,7 +115,7 @@ def notices_about(guarantee: Guarantee, items: int) -> Iterator[Notice]:
     if unit in ABOUT_UNITS:
         yield ABOUT_UNITS[unit]
     if isinstance(by := guarantee.settings.get("by"), dict):
-        yield _about_periods(**by, between=guarantee.settings.get("between"))
+        yield _about_periods(**by, days=guarantee.provenance.asked.between)
     bound = guarantee.settings.get("max_items_per_user")
     if isinstance(bound, int):
         yield _about_bound(bound)
@@ -202,7 +202,7 @@ def _about_list(guarantee: Guarantee) -> Notice:
 
 
 def _about_periods(
-    period: str, column: str, timezone: str | None, between: object = None
+    period: str, column: str, timezone: str | None, days: Sequence[str] | None
 ) -> Notice:
     from_monday = " (ISO weeks, from Monday)" if period == "week" else ""
     zone = (
@@ -214,10 +214,9 @@ def _about_periods(
         f"Users are counted once per {period} of {column!r}{from_monday}: a user with rows in "
         f"several {period}s is counted in each of them. {zone}."
     )
-    if isinstance(between, list):
-        first, last = between
-        text += f" Only rows of the days from {first} to {last} count"
-        text += f"{_cut_short(DayRange.of(between), period)}."
+    if days is not None:
+        text += f" Only rows of the days from {days[0]} to {days[1]} count"
+        text += f"{_cut_short(DayRange.of(days), period)}."
     return Notice("periods", "advice", text)
 
 

@@ -16,6 +16,7 @@ from headcount.results.canonical import METADATA_KEY, account_of
 from headcount.results.digits import rounded_interval
 from headcount.results.guarantee import SPENT_ON, Guarantee
 from headcount.results.notices import Notice, notices_about
+from headcount.results.provenance import LONGEST_ASKED, shortened
 from headcount.results.totals import totals_in_words
 
 if TYPE_CHECKING:
@@ -116,6 +117,10 @@ class Release:
             released, spent, now = "Released earlier:", "Spent then:", "; nothing now"
         return [
             f"{released} {self._items()}{by}.",
+            *(
+                f"{name}: {shortened(words, LONGEST_ASKED)}"
+                for name, words in self.guarantee.provenance.asked.in_words().items()
+            ),
             f"Guarantee: {self.guarantee}",
             f"{spent} ρ = {shown_above(self.spent['rho'])}, "
             f"δ = {shown_above(self.spent['delta'], 3)}{now}.",
