@@ -42,8 +42,8 @@ test-oldest: .venv-oldest/installed
 	.venv-oldest/bin/python -m pytest -n 2 $(OLDEST) -k "$(OLDEST_ONLY)"
 
 audit: .venv/installed-dev
-	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=500 \
-	$(BIN)/python -m pytest -n 2 -rP tests/privacy/test_audit.py tests/audit
+	AUDIT_RUNS=100000 AUDIT_CANARIES=10000 AUDIT_SEEDS=10 AUDIT_WHOLE_RUNS=500 AUDIT_NEIGHBOURS=100 \
+	$(BIN)/python -m pytest -n 2 -rP tests/privacy/test_audit.py tests/privacy/test_neighbours.py tests/audit
 
 mutants: .venv/installed-dev
 	$(BIN)/python -m tests.mutants

@@ -9,6 +9,7 @@ from tests.privacy.literal import private_count_release_literally
 
 from benchmarks.timing import Result, interleaved
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.private_count_release import (
     ReleasedCounts,
     private_count_release,
@@ -36,7 +37,9 @@ def run(folder: Path, rounds: int) -> list[Result]:
 
     def fast(k_bar: int, entropy: Entropy, method: str = "pcr") -> Callable[[], ReleasedCounts]:
         settings = settings_for(method, k_bar=k_bar)
-        return lambda: private_count_release(counts[: k_bar + 1], 0, settings, budget, entropy)
+        return lambda: private_count_release(
+            counts[: k_bar + 1], 0, settings, budget, Gate(budget.for_filter, entropy)
+        )
 
     def literal() -> None:
         private_count_release_literally(

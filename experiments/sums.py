@@ -25,18 +25,19 @@ from numpy.typing import NDArray
 
 import headcount as hc
 from experiments.clipped import TARGET, Hindsight, best
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates
 from headcount.privacy.mechanisms.further.sums import Sums
-from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import (
+from headcount.privacy.questions import (
     FACTOR_BITS,
     LARGEST_AMOUNT,
     LARGEST_VALUE,
     Quantity,
     Ration,
 )
+from headcount.privacy.randomness import SeededEntropy
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -69,7 +70,7 @@ class Pairs:
 
 
 class ArrayAmounts:
-    """Amounts of pairs in NumPy: a `headcount.views.protocol.Amounts`.
+    """Amounts of pairs in NumPy: a `headcount.privacy.questions.Amounts`.
 
     All items are released.
     """
@@ -226,8 +227,8 @@ def released(
     near = np.maximum(near, 1)
     users = Measure(COUNT, near, 0.05 * counts, near, 0.05 * counts)
     share = Fraction(rho)
-    filter_ = PrivacyFilter(Cost(share))
-    sums = Sums(asked, amounts(pairs), share, SeededEntropy(seed), filter_)
+    gate = Gate(Cost(share), SeededEntropy(seed))
+    sums = Sums(asked, amounts(pairs), share, gate)
     (measure,), _ = sums.release(None, users, lambda message: None)
     return measure
 

@@ -11,6 +11,7 @@ import headcount
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.auto import Auto
 from headcount.privacy.mechanisms.auto import choice as choosing
 from headcount.privacy.mechanisms.pcr import PCR
@@ -34,10 +35,11 @@ def released_from_events(method, items):
     events = pa.table({"who": [user for user, _ in rows], "what": [item for _, item in rows]})
     how = PCR(SETTINGS[method], BUDGET)
     if method == "auto":
-        how = Auto(how, Rationed(how.r, BUDGET))
+        how = Auto(how, Rationed(how.r, BUDGET), BUDGET)
     with Session() as session:
+        gate = Gate(BUDGET.whole, SeededEntropy(1))
         view = EngineView(open_source(session, events, Request()), "who", ["what"])
-        return how.prepare(view, SeededEntropy(1), lambda said: None)().items.num_rows
+        return how.prepare(view, gate, lambda said: None)().items.num_rows
 
 
 def released_from_counts(method, items):

@@ -14,6 +14,7 @@ from headcount.inputs.periods import in_periods
 from headcount.inputs.unit import Unit
 from headcount.ledger.charge import Charge
 from headcount.ledger.ledger import Ledger, utc_now
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms import Progress
 from headcount.privacy.randomness import Entropy, OsEntropy, SeededEntropy
 from headcount.question import Question, column_names
@@ -124,8 +125,9 @@ def ask(
         # How much fits, and where fields end, also decides whose rows make it fail.
         chosen_rows = chosen_rows or bool(question.spark_conf) or memory != DEFAULT_MEMORY
         with charge.while_reading(chosen_rows=chosen_rows), cancel.translating():
-            counts = chosen.prepare(view, entropy, progress)
-            run = further.prepare(counts, view, question.budget, entropy, progress)
+            gate = Gate(question.budget.whole, entropy)
+            counts = chosen.prepare(view, gate, progress)
+            run = further.prepare(counts, view, question.budget, gate, progress)
         with charge.spent_if_it_fails(), cancel.translating():
             made = build_release(run(), guarantee, question.columns)
             return caution.noted(charge.settled(question.row_limits.applied_to(made)))
@@ -182,7 +184,9 @@ def ask_of_histogram(
             limit = chosen.histogram_limit
             top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
     with charge.spent_if_it_fails(), cancel.translating():
-        counts_made = chosen.on_histogram(top, minimum - 1, entropy, progress)
+        counts_made = chosen.on_histogram(
+            top, minimum - 1, Gate(question.budget.whole, entropy), progress
+        )
         made = build_release(counts_made, guarantee, question.columns)
         return caution.noted(charge.settled(question.row_limits.applied_to(made)))
 

@@ -8,13 +8,16 @@ and through the call that users make.
 import itertools
 import math
 import os
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import headcount
+from headcount.privacy import gate
 from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.sensitivity import EachByOne
 from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
@@ -54,7 +57,8 @@ class Whole:
         names = pa.table({"what": np.arange(self.items)})
         top = TopCounts(names, pa.chunked_array([np.full(self.items, count)]))
         method = PCR(self.settings, self.budget)
-        made = method.on_histogram(top, 0, entropy or OsEntropy(), lambda step: None)
+        whole = gate.Gate(self.budget.whole, entropy or OsEntropy())
+        made = method.on_histogram(top, 0, whole, lambda step: None)
         return made.counts.noisy, made.counts.sigmas, made.settings["levels_run"]
 
     def scores(self, one_more, entropy):
@@ -121,12 +125,11 @@ def test_half_the_noise():
 
 
 def test_counts_are_not_charged(monkeypatch):
-    monkeypatch.setattr(
-        Level, "cost", lambda self, picks, items: Cost(self.pick * picks, self.delta(picks))
-    )
+    monkeypatch.setattr(EachByOne, "cost", lambda self, sigma: Fraction(0))
     assert COUNTS.at_least("counts not charged", SeededEntropy(1)) > COUNTS.claim
 
 
 def test_picks_are_not_charged(monkeypatch):
-    monkeypatch.setattr(Level, "cost", lambda self, picks, items: Cost(delta=self.delta(picks)))
+    monkeypatch.setattr(gate, "pick_cost", lambda epsilon: Fraction(0))
+    monkeypatch.setattr(Level, "picks", lambda self, number: Cost(delta=self.delta(number)))
     assert PICKS.at_least("picks not charged", SeededEntropy(1)) > PICKS.claim

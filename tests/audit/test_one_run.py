@@ -13,10 +13,10 @@ import headcount
 from headcount import pipeline
 from headcount.privacy.accounting.filter import PrivacyFilter
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.privacy.questions import RATION
 from headcount.privacy.randomness import SeededEntropy
 from headcount.views import array_population, engine_view
 from headcount.views.bounded import bounded_counts
-from headcount.views.protocol import RATION
 from tests.audit.canaries import Canaries, overheard, published, scores_of_all
 from tests.audit.estimator import rho_at_least, rho_at_least_in_one_run, said
 from tests.privacy.audit import HalfTheNoise

@@ -9,6 +9,8 @@ import os
 import numpy as np
 
 import headcount
+from headcount.privacy.accounting.conditioning import conditioned_total
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.pcr.vetted_release import vetted_release
 from headcount.privacy.randomness import SeededEntropy
@@ -30,7 +32,8 @@ class Overheard(SeededEntropy):
 
     def discrete_gaussian(self, values, sigma):
         noisy = super().discrete_gaussian(values, sigma * self.scale)
-        self.heard += [(value, out, sigma) for value, out in zip(values, noisy, strict=True)]
+        sigmas = np.broadcast_to(sigma, len(values)).tolist()
+        self.heard += zip(values, noisy, sigmas, strict=True)
         return noisy
 
 
@@ -38,7 +41,8 @@ def score(more, entropy):
     """ln of how much likelier all that is heard is with the user, who has both items."""
     entropy.heard = []
     counts = [ITEM + more] * 2
-    made = vetted_release(counts, 0, USERS + more, SETTINGS, BUDGET, entropy)
+    gate = Gate(conditioned_total(BUDGET), entropy)
+    made = vetted_release(counts, 0, USERS + more, SETTINGS, BUDGET, gate)
     assert made.positions.size == 2
     total = 0.0
     for value, out, sigma in entropy.heard:

@@ -19,11 +19,11 @@ from headcount.engines.duckdb import codes
 from headcount.engines.duckdb.count import DuckDB
 from headcount.errors import SourceError
 from headcount.inputs import Request, open_source
+from headcount.privacy.questions import GRID, RATION
 from headcount.views import coded_population
 from headcount.views.coded_population import CodedPopulation
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
-from headcount.views.protocol import GRID, RATION
 from tests.privacy.population import both as both_sums
 
 KINDS = (EnginePopulation, CodedPopulation)

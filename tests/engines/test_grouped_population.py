@@ -15,10 +15,10 @@ from headcount.engines.groups import two_slots
 from headcount.engines.spark.count import Spark
 from headcount.engines.spark.groups import group_users
 from headcount.inputs import Request, open_source
+from headcount.privacy.questions import RATION
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
 from headcount.views.grouped_population import GroupedPopulation
-from headcount.views.protocol import RATION
 from tests.engines.test_coded_population import answers
 from tests.engines.test_population import answers as bounded_answers
 from tests.engines.test_population import pairs

@@ -9,8 +9,8 @@ import pytest
 import headcount as hc
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
+from headcount.privacy.questions import GRID, RATION
 from headcount.views.known_population import KnownPopulation
-from headcount.views.protocol import GRID, RATION
 from tests.privacy.population import both
 from tests.privacy.test_known import Listed
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from headcount.engines import CancelToken
 from headcount.engines.codes import CodedRows, Division, bits_for, fits
 from headcount.errors import CancelledError
+from headcount.privacy.questions import GRID, RATION
 from headcount.views import array_population, pair_arrays
 from headcount.views.array_population import ArrayPopulation
 from headcount.views.pair_arrays import Part, gathered
-from headcount.views.protocol import GRID, RATION
 from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 from tests.privacy.population import PlainPopulation, both, by_item

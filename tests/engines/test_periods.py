@@ -15,12 +15,12 @@ from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.inputs.calendar import DayRange
 from headcount.inputs.periods import Periods, in_periods
+from headcount.privacy.questions import GRID, RATION
 from headcount.views.bounded import bounded_counts
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.engine_view import EngineView
 from headcount.views.exact_counts import count_items_and_users
 from headcount.views.histogram import count_distinct_users
-from headcount.views.protocol import GRID, RATION
 from tests.engines.test_types import KEEPS_NANOSECONDS
 
 # SQLite has no types of times.

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from headcount.engines import Session
 from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
+from headcount.privacy.questions import GRID, RATION
 from headcount.views.engine_population import EnginePopulation
-from headcount.views.protocol import GRID, RATION
 from tests.engines.servers import ENGINES
 from tests.privacy.population import PlainPopulation, both, by_item
 

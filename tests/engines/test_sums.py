@@ -15,9 +15,9 @@ from headcount.engines.duckdb.count import DuckDB
 from headcount.inputs import Request, open_source
 from headcount.privacy.mechanisms.further.centres import ANYWHERE
 from headcount.privacy.mechanisms.further.rations import MAGNITUDES, SQUARED_NORMS
+from headcount.privacy.questions import Quantity, Ration
 from headcount.views import amounts
 from headcount.views.engine_view import EngineView
-from headcount.views.protocol import Quantity, Ration
 from tests.engines.servers import ENGINES
 from tests.privacy.amounts import PlainAmounts
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from headcount.engines import Session
 from headcount.inputs import Request, open_source
 from headcount.inputs.periods import Periods, in_periods
+from headcount.privacy.questions import Ration
 from headcount.views.engine_view import EngineView
-from headcount.views.protocol import Ration
 from tests.engines.test_sums import QUANTITIES, STRANGE, assert_one_bin, questions, values
 from tests.privacy.amounts import PlainAmounts
 

@@ -26,6 +26,7 @@ from headcount.ledger.entries import Kind
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.stored_releases import to_bytes
 from headcount.outputs import AtomicFile, render
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms import Options
 from headcount.privacy.mechanisms.pcr import PCR
 from headcount.privacy.randomness import OsEntropy
@@ -67,7 +68,7 @@ def run(charge):
     counts = pa.chunked_array([pa.array([4000, 1500])])
     top = TopCounts(items=pa.table({"item": ["bread", "milk"]}), counts=counts)
     how = PCR.of(Options(candidates=50), BUDGET)
-    made = how.on_histogram(top, 0, OsEntropy(), lambda said: None)
+    made = how.on_histogram(top, 0, Gate(BUDGET.whole, OsEntropy()), lambda said: None)
     return charge.settled(build_release(made, guarantee))
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.sensitivity import EachByOne
 from headcount.privacy.mechanisms.pcr.schedule import Level, levels
 from headcount.privacy.mechanisms.pcr.settings import Settings
 
@@ -75,7 +76,7 @@ def run_law(
     """The law of a whole run; with `common`, of N̂ of pcr.md over those candidates."""
     counts, cutoff = candidates_of(h, settings.k_bar)
     schedule = list(levels(settings, budget))  # before noise grows with what was released
-    delta = float(budget.delta_selection)
+    total, delta = budget.for_filter, float(budget.delta_selection)
     transcripts: dict[Transcript, float] = defaultdict(float)
     measured: dict[Transcript, tuple[tuple[str, float], ...]] = {}
     bad = 0.0
@@ -96,14 +97,10 @@ def run_law(
             end(done, p, kept, noise)
             return
         level = schedule[number].with_noise(settings.factor(len(noise)))
-        privacy_filter = PrivacyFilter(
-            Cost(budget.rho_for_filter - spent.rho, budget.delta_selection - spent.delta)
-        )
-        most = level.most_picks(privacy_filter.left)
+        most = level.most_picks(total - spent)
         if most == 0:
             end(done, p, kept, noise)
             return
-        privacy_filter.reserve(level.most(most))
         star = 0.0 if common is None else math.exp(-level.log_ratio) * settings.k_bar
         bad_here = star / (1 + star)
         for entries, q in race_law(weights_of(level, left, cutoff), most, bad=star):
@@ -115,10 +112,13 @@ def run_law(
             if cut and star:
                 bad += p * q * bad_here
                 q *= 1 - bad_here
-            charged = PrivacyFilter(privacy_filter.left + privacy_filter.spent)
-            charged.reserve(level.most(most))
-            charged.settle(level.cost(len(entries), len(items)))
-            now = Cost(spent.rho + charged.spent.rho, spent.delta + charged.spent.delta)
+            privacy_filter = PrivacyFilter(total - spent)
+            privacy_filter.reserve(level.picks(most))
+            privacy_filter.settle(level.picks(len(entries)))
+            counted = Cost(EachByOne(len(items)).cost(level.sigma))
+            privacy_filter.reserve(counted)
+            privacy_filter.settle(counted)
+            now = spent + privacy_filter.spent
             rest = {item: n for item, n in left.items() if item not in items}
             more = (*noise, *((item, level.sigma) for item in items))
             # Also after a cut: with more noise from now on, a pick may be paid for again.

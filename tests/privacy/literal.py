@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headcount.privacy.accounting.gaussian import measure_cost
 from headcount.privacy.accounting.rounding import float_above, log_above
-from headcount.privacy.mechanisms.pcr.schedule import pick_cost
+from headcount.privacy.accounting.sensitivity import pick_cost
 
 BOTTOM = None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from headcount.views.protocol import GRID, RATION, ClippedSums, ItemWeights
+from headcount.privacy.questions import GRID, RATION, ClippedSums, ItemWeights
 
 
 def by_item(weights: ItemWeights) -> dict[object, int]:

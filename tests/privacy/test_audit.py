@@ -15,7 +15,9 @@ import pytest
 from scipy import stats
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.sensitivity import Together
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr import private_count_release as pcr
 from headcount.privacy.mechanisms.pcr.look import counts_at_ranks
 from headcount.privacy.mechanisms.pcr.settings import Settings
@@ -24,8 +26,8 @@ from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.queries import UNIT, PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.questions import GRID
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import GRID
 from tests.privacy.audit import (
     HalfTheNoise,
     epsilon_at_least,
@@ -68,7 +70,8 @@ HISTOGRAMS = {
 def whole_runs(h, entropy):
     names, counts = list(candidates_of(h, len(h))[0]), sorted(h.values(), reverse=True)
     for _ in range(SINGLE_RUNS):
-        run = pcr.private_count_release(counts, 0, SETTINGS, BUDGET, entropy)
+        gate = Gate(BUDGET.for_filter, entropy)
+        run = pcr.private_count_release(counts, 0, SETTINGS, BUDGET, gate)
         steps = sorted(set(run.thresholds.tolist()), reverse=True)
         items = [names[place] for place in run.positions]
         levels = [
@@ -129,8 +132,8 @@ def ranks_told_apart(noise=SeededEntropy):
 
     def runs(top, entropy):
         for _ in range(SINGLE_RUNS):
-            filter_ = PrivacyFilter(Cost(RHO * 101 / 100))
-            yield list(counts_at_ranks(top, 0, settings, whole, filter_, entropy).values())
+            gate = Gate(Cost(RHO * 101 / 100), entropy)
+            yield list(counts_at_ranks(top, 0, settings, whole, gate).values())
 
     def score(seen, here, there):
         sigma = math.sqrt(3 / (2 * RHO))
@@ -167,7 +170,7 @@ class Copies:
 
 
 def asking(population, entropy):
-    return PaidQueries(population, entropy, PrivacyFilter(Cost(RHO, DELTA)))
+    return PaidQueries(population, Gate(Cost(RHO, DELTA), entropy))
 
 
 CROWD = {**{f"{item}{n}": [item] for n in range(40) for item in "abcd"}, "all": "abcd"}
@@ -292,7 +295,7 @@ def test_counts_within_rations(case):
 def test_a_ration_of_four_times_as_much_is_found(monkeypatch):
     true_costs = prices.costs_of
     monkeypatch.setattr(prices, "costs_of", lambda *given: true_costs(*given) // 4)
-    monkeypatch.setattr(rationed, "ensure_covers", lambda *given: None)  # which finds it first
+    monkeypatch.setattr(rationed, "clipped_sums", lambda *given: Together(0))  # or it is refused
     assert counts_told_apart("four times the ration") > BUDGET.epsilon
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates
 from headcount.privacy.mechanisms.further.centres import CLOSER_LOOKS, PARTS
@@ -94,9 +95,8 @@ class Remembered(PlainAmounts):
 def run(amounts, asked, noise, answers=()):
     noted = Noted(noise, answers)
     rho = BUDGET.rho_for_filter
-    Sums(asked, amounts, rho, noted, PrivacyFilter(Cost(rho))).release(
-        ITEMS, COUNTS, lambda message: None
-    )
+    sums = Sums(asked, amounts, rho, Gate(Cost(rho), noted))
+    sums.release(ITEMS, COUNTS, lambda message: None)
     return noted.asked
 
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.prices import STEPS, Centring, Prices
+from headcount.privacy.questions import GRID, RATION
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import GRID, RATION
 from tests.privacy.audit import HalfTheNoise, gaussian_score
 from tests.privacy.test_audit import (
     BUDGET,
@@ -28,6 +29,7 @@ from tests.privacy.test_rationed import (
     ITEMS,
     NoisePeek,
     crowds,
+    moved,
     neighbours,
     population,
     rhos,
@@ -65,20 +67,14 @@ def test_a_user_moves_centred_counts_within_the_ration(crowd, user, asked_for, r
     # Somebody who has no item that counts is a user all the same.
     logs = [], []
     for side, log in zip(neighbours(crowd, user | {99}, ITEMS), logs, strict=True):
-        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
-        counts = asking.counts(noise, rho, centring)
+        gate = Gate(Cost(rho), NoisePeek(1, log))
+        counts = rationed.PaidQueries(side, gate).counts(noise, rho, centring)
         assert not counts[~np.isfinite(noise)].any()
-    before, after = ([(n, sigma) for _, (ns, sigma), _ in log for n in ns] for log in logs)
-    assert [sigma for _, sigma in before] == [sigma for _, sigma in after]
-    drawn = sorted(sigma / (STEPS * GRID) for _, sigma in after[1:])
-    assert drawn == sorted(noise[np.isfinite(noise)].tolist())
-    assert after[0][1] == GRID * centring.sigma
-    assert after[0][0] > before[0][0]
-    spent = sum(
-        Fraction(two - one) ** 2 / (2 * Fraction(sigma) ** 2)
-        for (one, sigma), (two, _) in zip(before, after, strict=True)
-    )
-    assert 0 < spent <= asking.filter.spent.rho
+    (_, (before, _), _), (_, (after, drawn), _) = *logs[0], *logs[1]
+    assert [sigma / (STEPS * GRID) for sigma in drawn[:-1]] == noise[np.isfinite(noise)].tolist()
+    assert drawn[-1] == GRID * centring.sigma
+    assert after[-1] > before[-1]
+    assert 0 < moved(*logs) <= gate.spent.rho
 
 
 @given(st.lists(st.floats(0.5, 1e4), min_size=1, max_size=300), rhos)
@@ -105,16 +101,16 @@ def test_prices_add_up_to_what_a_user_moves(asked_for, rho, user, data):
     noise, centring = data.draw(centred(rho, asked_for))
     prices, m = Prices.of(noise, rho, centring), Fraction(centring.centre, STEPS)
     counted = np.flatnonzero(prices.whole).tolist()
-    moved = sum(int(prices.whole[item]) * ((item in user) - m) ** 2 for item in counted)
+    needed = sum(int(prices.whole[item]) * ((item in user) - m) ** 2 for item in counted)
     paid = sum(int(prices.items[item]) for item in user)
-    assert prices.base + paid >= prices.users + moved
+    assert prices.base + paid >= prices.users + needed
     assert all((prices.items > 0) == (prices.whole > 0))
 
 
 def test_centred_counts_are_the_counts():
     """What is taken off is put back, and left out of what is left out."""
     side = population([{0, 1}, {0}, {2}, {0, 1, 2}], ITEMS)
-    asking = rationed.PaidQueries(side, SeededEntropy(1), PrivacyFilter(Cost(Fraction(10**9))))
+    asking = rationed.PaidQueries(side, Gate(Cost(Fraction(10**9)), SeededEntropy(1)))
     noise = np.array([0.002, 0.001, 0.001, math.inf, *[0.001] * 4])
     counts = asking.counts(noise, Fraction(10**9), Centring(20, 0.001))
     assert np.abs(counts - [3, 2, 2, 0, 0, 0, 0, 0]).max() < 0.02
@@ -128,8 +124,8 @@ CENTRING, _ = Centring.of(CENTRED, LEAST)
 
 
 def centred_counts_told_apart(items, noise=SeededEntropy):
-    """By all that is drawn: the number of users and each centred count."""
-    sigmas = GRID * np.array([CENTRING.sigma, *STEPS * CENTRED])
+    """By all that is drawn: each centred count and the number of users."""
+    sigmas = GRID * np.array([*STEPS * CENTRED, CENTRING.sigma])
 
     class Drawn(noise):
         def discrete_gaussian(self, values, sigma):
@@ -146,7 +142,7 @@ def centred_counts_told_apart(items, noise=SeededEntropy):
     def true(crowd):
         users = GRID * len(crowd)
         counts = [sum(item in mine for mine in crowd.values()) for item in "abcd"]
-        return np.array([users, *(STEPS * GRID * n - CENTRING.centre * users for n in counts)])
+        return np.array([*(STEPS * GRID * n - CENTRING.centre * users for n in counts), users])
 
     def score(drawn, here, there):
         return gaussian_score(drawn, true(here), true(there), sigmas).sum(axis=1)

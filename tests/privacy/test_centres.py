@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import headcount as hc
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates
 from headcount.privacy.mechanisms.further.centres import (
@@ -141,13 +142,12 @@ def test_all_looks_together_get_a_twentieth():
 def test_looking_for_a_centre_is_charged(near, asked):
     """Each answer is paid for, by its σ and by how far a user moves it, before it is drawn."""
     drawn, moves = [], []
-    filter_ = PrivacyFilter(Cost(RHO))
 
     class Listening(SeededEntropy):
         def discrete_gaussian(self, values, sigma):
             # What a user moves: one bin of a histogram, or a ration of ten sums.
             squared = moves.pop() if len(values) == 10 else 1
-            reserved = filter_.spent.rho - sum(cost for _, cost in drawn)
+            reserved = gate.spent.rho - sum(cost for _, cost in drawn)
             drawn.append((len(values), squared / (2 * Fraction(sigma) ** 2)))
             assert drawn[-1][1] <= reserved
             return super().discrete_gaussian(values, sigma)
@@ -158,14 +158,15 @@ def test_looking_for_a_centre_is_charged(near, asked):
             return super().scaled_sums(place, ration)
 
     rows = people(NEAR[near], users=600)
-    sums = Sums(asked, Heard(rows), RHO, Listening(1), filter_)
+    gate = Gate(Cost(RHO), Listening(1))
+    sums = Sums(asked, Heard(rows), RHO, gate)
     _, chosen = sums.release(*counted(rows), print)
     histograms = [cost for bins, cost in drawn if bins != 10]
     assert len(histograms) - 4 in range(1, 2 + CLOSER_LOOKS)
     assert len(drawn) - len(histograms) == 2
-    assert sum(cost for _, cost in drawn) <= filter_.spent.rho <= RHO
-    assert filter_.spent.rho >= 0.999 * RHO
-    assert filter_.spent.delta == 0
+    assert sum(cost for _, cost in drawn) <= gate.spent.rho <= RHO
+    assert gate.spent.rho >= 0.999 * RHO
+    assert gate.spent.delta == 0
     assert "centre" in chosen["rations"]["values of y"]
 
 

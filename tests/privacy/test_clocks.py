@@ -9,14 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from headcount.privacy.mechanisms.pcr.clocks import (
-    READING_ERROR,
-    Clock,
-    LazyUniform,
-    read,
-    rings_before,
-)
 from headcount.privacy.randomness import SeededEntropy
+from headcount.privacy.sampling.clocks import READING_ERROR, Clock, read, rings_before
+from headcount.privacy.sampling.uniform import LazyUniform
 from tests.privacy.scripted import ScriptedEntropy
 from tests.privacy.stats import false_failure, fits
 
@@ -24,7 +19,7 @@ HALF = 2**63
 
 
 def clock(word, *more, epsilon=0.0, gap=0, log_ratio=0.0):
-    return Clock([(LazyUniform(word, ScriptedEntropy(more)), 1)], epsilon, gap, log_ratio)
+    return Clock(LazyUniform(word, ScriptedEntropy(more)), epsilon, gap, log_ratio)
 
 
 def p_exponential(sample, scale):
@@ -95,13 +90,3 @@ def test_counts_that_differ_beyond_a_floats_precision_are_told_apart():
     earlier = clock(HALF, *[0] * 9, epsilon=2.0**-60, gap=2**53 + 1, log_ratio=28.0)
     assert rings_before(earlier, later)
     assert not rings_before(later, earlier)
-
-
-def test_clocks_of_a_band_share_their_bits():
-    """The k-th of n clocks rings after the one before it, whatever bits follow."""
-    entropy = SeededEntropy(3)
-    for word in entropy.words(200).tolist():
-        first, second = LazyUniform(word, entropy), LazyUniform(0, entropy)
-        one = Clock([(first, 5)], 0.0, 0, 0.0)
-        two = Clock([(first, 5), (second, 4)], 0.0, 0, 0.0)
-        assert rings_before(one, two)

@@ -10,13 +10,14 @@ import pytest
 from scipy import stats
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.queries import LOOKED_AT, MOST_ITEMS, UNIT, thresholds
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.questions import ItemWeights
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import ItemWeights
 from tests.privacy.population import PlainPopulation
 
 
@@ -97,7 +98,8 @@ def test_an_item_that_only_users_with_too_many_items_have_is_not_looked_at():
             seen.append((at_least, answer.values.size))
             return answer
 
-    rationed_release(Peeking(pairs), 0.1, Budget(rho=1e12), SeededEntropy(1))
+    budget = Budget(rho=1e12)
+    rationed_release(Peeking(pairs), 0.1, budget, Gate(budget.for_filter, SeededEntropy(1)))
     assert seen == [(1, 0), (1, 0)]
 
 
@@ -105,13 +107,16 @@ def test_equal_weights_come_in_any_order():
     """Not in the population's own, which may depend on who has what."""
     orders = set()
     for seed in range(40):
-        asking = rationed.PaidQueries(
-            Flat(), SeededEntropy(seed), PrivacyFilter(Cost(Fraction(1), Fraction(1, 10)))
-        )
-        asking.entropy.discrete_gaussian = lambda values, sigma: list(values)
+        gate = Gate(Cost(Fraction(1), Fraction(1, 10)), NoNoise(seed))
+        asking = rationed.PaidQueries(Flat(), gate)
         asking.discover(Fraction(1), Fraction(1, 10), NO_USERS)
         orders.add(tuple(asking.population.order))
     assert len(orders) == 6
+
+
+class NoNoise(SeededEntropy):
+    def discrete_gaussian(self, values, sigma):
+        return list(values)
 
 
 class AtTheThreshold:
@@ -134,10 +139,8 @@ def test_the_threshold_is_that_of_who_takes_part(items):
     """And of δ: with more δ, or for fewer items than take part, it would be lower."""
     delta, sizes = Fraction(1, 10**6), Sizes([10**6 * (b <= items) for b in Sizes.BOUNDS], 1.0)
     sigma = float(math.ceil(rationed.sigma_for(Fraction(1)) * UNIT))
-    asking = rationed.PaidQueries(
-        AtTheThreshold(sigma, delta), SeededEntropy(1), PrivacyFilter(Cost(Fraction(1), delta))
-    )
-    asking.entropy.discrete_gaussian = lambda values, sigma: list(values)
+    gate = Gate(Cost(Fraction(1), delta), NoNoise(1))
+    asking = rationed.PaidQueries(AtTheThreshold(sigma, delta), gate)
     asking.discover(Fraction(1), delta, sizes)
     assert asking.population.places == [2]
     assert (asking.population.most_items == MOST_ITEMS) == (items == 4000)
@@ -167,9 +170,9 @@ class Scripted:
 
 
 def test_who_takes_part_follows_from_noisy_sizes_only():
-    runs = [Scripted(size) for size in (0, 10**9)]
+    budget, runs = Budget(rho=1.0), [Scripted(size) for size in (0, 10**9)]
     for run in runs:
-        rationed_release(run, 0.1, Budget(rho=1.0), run)
+        rationed_release(run, 0.1, budget, Gate(budget.for_filter, run))
     assert runs[0].asked == runs[1].asked
     assert runs[0].asked[0] < MOST_ITEMS
 

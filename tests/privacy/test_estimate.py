@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.estimate import smoothed
 from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
 from headcount.privacy.mechanisms.pcr.settings import settings_for
@@ -21,11 +22,10 @@ SHAPES = {
 
 def runs(shape, number=4):
     counts = np.sort(SHAPES[shape].astype(np.int64))[::-1]
-    counts = counts[counts > 0]
+    counts, budget = counts[counts > 0], Budget(rho=1.0)
     for seed in range(number):
-        run = private_count_release(
-            counts, 0, settings_for("pcr"), Budget(rho=1.0), SeededEntropy(seed)
-        )
+        gate = Gate(budget.for_filter, SeededEntropy(seed))
+        run = private_count_release(counts, 0, settings_for("pcr"), budget, gate)
         yield counts[run.positions], run
 
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from headcount.privacy.mechanisms.pcr.clocks import rings_before
+from headcount.privacy.mechanisms.pcr.race import _BOTTOM, _Races
 
 from headcount.privacy.mechanisms.pcr import race as race_module
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
-from headcount.privacy.mechanisms.pcr.clocks import rings_before
-from headcount.privacy.mechanisms.pcr.race import _BOTTOM, _Races
 from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.mechanisms.pcr.settings import Charging
 

@@ -93,10 +93,13 @@ def test_no_outcome_of_the_levels_overspends(method, rho, r, k_bar, outcomes):
         most = level.most_picks(privacy_filter.left)
         if most == 0:
             break
-        privacy_filter.reserve(level.most(most))
         items = min(items, most)
         cut = items == most
-        privacy_filter.settle(level.cost(items + (not cut), items))
+        privacy_filter.reserve(level.picks(most))
+        privacy_filter.settle(level.picks(items + (not cut)))
+        measured = Cost(items * level.measure)
+        privacy_filter.reserve(measured)
+        privacy_filter.settle(measured)
         assert privacy_filter.spent.fits(total)
         if cut:
             # Nothing was left for one more pick with its measurement.

@@ -14,13 +14,14 @@ from headcount.evaluation.methods import Target
 from headcount.evaluation.release import ReleaseMethod
 from headcount.evaluation.trials import run_trial
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.hidden import HiddenLosers, HiddenUsers
 from headcount.privacy.mechanisms.rationed.losses import FINE, ONE, Losers
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.privacy.questions import GRID
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import GRID
 
 BINS = len(Losers.BOUNDS)
 
@@ -146,7 +147,8 @@ class Asked(DatasetPopulation):
 
 def asked_of(dataset, seed, rho=0.5):
     population = Asked(dataset)
-    rationed_release(population, 0.1, Budget(rho=rho), SeededEntropy(seed))
+    budget = Budget(rho=rho)
+    rationed_release(population, 0.1, budget, Gate(budget.for_filter, SeededEntropy(seed)))
     return population.costs
 
 
@@ -171,7 +173,7 @@ def test_nothing_is_asked_about_losses_where_nobody_can_lose():
 def test_the_counts_lose_what_was_asked_about_however_much_was_asked():
     """Costs are the same parts of a ration, of whatever is left."""
     dataset, compared = few_heavy_users(10), 0
-    for seed in range(19, 23):
+    for seed in range(16, 19):
         costs = asked_of(dataset, seed)
         if not costs["lost"]:
             continue

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.known.known_release import (
     SEEN,
     SIZES_SHARE,
@@ -20,8 +21,8 @@ from headcount.privacy.mechanisms.known.known_release import (
     seen_users,
 )
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
+from headcount.privacy.questions import GRID, RATION
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import GRID, RATION
 from tests.privacy.audit import HalfTheNoise, epsilon_of_gaussians
 from tests.privacy.population import PlainPopulation
 
@@ -43,6 +44,10 @@ class Listed(PlainPopulation):
         return list(self.items_of.values())
 
 
+def release(population, items, rho, entropy, *known):
+    return known_release(population, items, Gate(Cost(rho), entropy), *known)
+
+
 class Played:
     """Answers what it is told to, whatever is true, and writes down what was, and σ."""
 
@@ -52,7 +57,7 @@ class Played:
         self.answers, self.asked = list(answers), []
 
     def discrete_gaussian(self, values, sigma):
-        self.asked.append((list(values), sigma))
+        self.asked.append((list(values), np.broadcast_to(sigma, len(values)).tolist()))
         return (self.answers.pop(0) + [0] * len(values))[: len(values)]
 
 
@@ -70,15 +75,15 @@ def test_a_user_moves_a_run_by_no_more_than_rho(crowd, user, noise, rho, bound, 
     for people in (crowd, [*crowd, user]):
         asks_sizes = bound is None and most > 1
         entropy = Played(noise, LIST) if asks_sizes else Played(LIST)
-        released = known_release(Listed(people), ITEMS, rho, entropy, bound, most)
+        released = release(Listed(people), ITEMS, rho, entropy, bound, most)
         assert released.spent.rho <= rho
         assert released.spent.delta == 0
         sides.append((entropy.asked, released))
     cost = Fraction(0)
-    for (one, sigma), (two, same) in zip(sides[0][0], sides[1][0], strict=True):
-        assert sigma == same
-        moved = sum((a - b) ** 2 for a, b in zip(one, two, strict=True))
-        cost += moved / (2 * Fraction(sigma) ** 2)
+    for (one, sigmas), (two, same) in zip(sides[0][0], sides[1][0], strict=True):
+        assert sigmas == same
+        for a, b, sigma in zip(one, two, sigmas, strict=True):
+            cost += (a - b) ** 2 / (2 * Fraction(sigma) ** 2)
     assert cost <= rho
     # What is released follows from the answers alone.
     assert sides[0][1].noisy.tolist() == sides[1][1].noisy.tolist()
@@ -90,7 +95,7 @@ def test_a_user_moves_a_run_by_no_more_than_rho(crowd, user, noise, rho, bound, 
 def test_whoever_has_no_more_than_the_bound_counts_in_full(bound):
     crowd = [set(LIST[:bound])] * 5 + [{0}]
     entropy = Played(LIST)
-    known_release(Listed(crowd), ITEMS, Fraction(1, 3), entropy, bound)
+    release(Listed(crowd), ITEMS, Fraction(1, 3), entropy, bound)
     assert entropy.asked[0][0] == [GRID * (6 if item == 0 else 5) for item in LIST[:bound]] + [
         0
     ] * (ITEMS - bound)
@@ -113,14 +118,14 @@ def test_items_outside_the_list_do_not_exist():
     runs = []
     for other in (set(), {90, 91, 92}):
         entropy = Played([0] * 9, LIST)
-        known_release(Listed([{0, 1} | other, {2} | other]), ITEMS, Fraction(1), entropy)
+        release(Listed([{0, 1} | other, {2} | other]), ITEMS, Fraction(1), entropy)
         runs.append(entropy.asked)
     assert runs[0] == runs[1]
 
 
 def test_a_list_of_one_item_needs_no_question_about_sizes():
     entropy = Played([5])
-    released = known_release(Listed([{0}], [0]), 1, Fraction(1), entropy)
+    released = release(Listed([{0}], [0]), 1, Fraction(1), entropy)
     assert len(entropy.asked) == 1
     assert released.sigma == pytest.approx(math.sqrt(0.5), rel=1e-5)
 
@@ -128,7 +133,7 @@ def test_a_list_of_one_item_needs_no_question_about_sizes():
 def test_one_item_each_that_follows_from_the_list_is_not_asked_for():
     """As where a list has one item in each period, and a user within a period is protected."""
     entropy = Played(LIST)
-    released = known_release(Listed([{0}, {3}]), ITEMS, Fraction(1), entropy, most=1)
+    released = release(Listed([{0}, {3}]), ITEMS, Fraction(1), entropy, None, 1)
     assert len(entropy.asked) == 1
     assert (released.bound, released.hidden, released.low) == (1, 0, 0.0)
     assert released.sigma == pytest.approx(math.sqrt(0.5), rel=1e-5)
@@ -150,7 +155,7 @@ def off_by(crowd, items, rho, seeds):
     true = np.array([sum(item in mine for mine in crowd) for item in range(items)])
     parts, stated = [], []
     for seed in range(seeds):
-        released = known_release(population, items, rho, SeededEntropy(seed))
+        released = release(population, items, rho, SeededEntropy(seed))
         parts.append((released.noisy - true) / released.errors)
         stated.append(float(released.errors[0]))
     return np.concatenate(parts), stated
@@ -213,7 +218,7 @@ def test_what_some_users_lose_is_part_of_the_error():
 
 def test_what_noise_may_hide_is_said():
     rho = Fraction(1, 40)
-    released = known_release(Listed(crowd_of([1] * 500, 30)), 30, rho, SeededEntropy(1))
+    released = release(Listed(crowd_of([1] * 500, 30)), 30, rho, SeededEntropy(1))
     sigma = math.sqrt(1 / (2 * SIZES_SHARE * rho))
     assert released.hidden >= SEEN * sigma
 
@@ -230,10 +235,10 @@ def told_apart(noise):
     true, found = [], []
     for seed, people in enumerate((crowd, [*crowd, set(LIST)])):
         population, entropy, peek = Listed(people), noise(seed), Played(LIST)
-        known_release(population, ITEMS, rho, peek, 2)
-        [(values, sigma)] = peek.asked
+        release(population, ITEMS, rho, peek, 2)
+        [(values, [sigma, *_])] = peek.asked
         true.append(np.array(values))
-        runs = [known_release(population, ITEMS, rho, entropy, 2).noisy for _ in range(RUNS)]
+        runs = [release(population, ITEMS, rho, entropy, 2).noisy for _ in range(RUNS)]
         found.append(np.array(runs) * GRID)
     return epsilon_of_gaussians(found, true, sigma, AUDITED.delta)
 
@@ -253,7 +258,7 @@ def test_another_truth_with_the_same_answers_gives_the_same_release(noise):
     runs = []
     for crowd in ([{0}] * 900, [set(LIST)] * 400 + [{5}] * 3, []):  # so many that they stand out
         entropy = Played(noise, [7, 5, 3])
-        released = known_release(Listed(crowd), ITEMS, Fraction(1, 2), entropy)
+        released = release(Listed(crowd), ITEMS, Fraction(1, 2), entropy)
         sigmas = [sigma for _, sigma in entropy.asked]
         errors = released.errors.tolist()
         paid = released.spent, released.spent_on

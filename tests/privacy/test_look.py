@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.mechanisms.pcr import private_count_release as pcr
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
 from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
-from headcount.privacy.mechanisms.pcr.race import races
 from headcount.privacy.mechanisms.pcr.schedule import levels
 from headcount.privacy.mechanisms.pcr.settings import Settings, settings_for
 from headcount.privacy.randomness import SeededEntropy
@@ -24,22 +23,21 @@ RANKS = Settings(k_bar=6, ranks=(1, 2, 4, 6))
 
 
 class NoNoise(SeededEntropy):
-    """Writes down which σ was asked for, and what was reserved by then."""
+    """Writes down which σ was asked for."""
 
-    def __init__(self, privacy_filter):
+    def __init__(self):
         super().__init__(1)
-        self.filter, self.seen = privacy_filter, []
+        self.seen = []
 
     def discrete_gaussian(self, values, sigma):
-        self.seen.append((len(values), sigma, self.filter.spent.rho))
+        self.seen.append((len(values), sigma))
         return list(values)
 
 
 def look(top, floor=0, settings=RANKS):
-    privacy_filter = PrivacyFilter(Cost(BUDGET.rho_for_filter))
-    entropy = NoNoise(privacy_filter)
-    counts = counts_at_ranks(top, floor, settings, BUDGET, privacy_filter, entropy)
-    return counts, entropy.seen, privacy_filter
+    entropy = NoNoise()
+    gate = Gate(Cost(BUDGET.rho_for_filter), entropy)
+    return counts_at_ranks(top, floor, settings, BUDGET, gate), entropy.seen, gate.spent
 
 
 def histogram(crowd, smallest):
@@ -60,16 +58,14 @@ def test_the_count_at_a_rank_moves_by_at_most_one(crowd, user, smallest):
     assert all(two[rank] - one[rank] in (0, 1) for rank in RANKS.ranks)
 
 
-def test_all_ranks_are_paid_for_before_noise_is_drawn():
-    _, ((number, sigma, reserved),), privacy_filter = look([5, 4, 3])
+def test_all_ranks_are_paid_for():
+    _, ((number, sigma),), spent = look([5, 4, 3])
     assert number == len(RANKS.ranks)
-    assert number / (2 * Fraction(sigma) ** 2) <= reserved == privacy_filter.spent.rho
-    assert reserved < BUDGET.rho_for_filter / 99
+    assert number / (2 * Fraction(sigma) ** 2) <= spent.rho < BUDGET.rho_for_filter / 99
 
 
 def test_no_ranks_cost_nothing():
-    counts, noise, privacy_filter = look([5, 4, 3], settings=Settings(k_bar=6))
-    assert (counts, noise, privacy_filter.spent) == ({}, [], Cost())
+    assert look([5, 4, 3], settings=Settings(k_bar=6)) == ({}, [], Cost())
 
 
 @pytest.mark.parametrize("ranks", [(0, 6), (-1, 6), (True, 6), (2.0, 6), (1, 2)])
@@ -89,18 +85,19 @@ def test_whatever_was_seen_k_bar_is_one_of_the_ranks(noisy, rho):
 
 def test_candidates_cut_off_and_threshold_have_the_k_bar_that_was_chosen(monkeypatch):
     """Flat counts beyond 10,000, where more candidates would only raise T."""
-    raced = []
+    first, picked = [], Gate.picked
 
-    def spy(levels, candidates, *others):
-        raced.append((candidates.counts.size, candidates.cutoff))
-        return races(levels, candidates, *others)
+    def spy(gate, gaps, *others):
+        first.append(gaps)
+        return picked(gate, gaps, *others)
 
-    monkeypatch.setattr(pcr, "races", spy)
+    monkeypatch.setattr(Gate, "picked", spy)
     counts = np.concatenate([np.arange(40_000, 20_000, -2), np.full(95_000, 300)])
     settings = settings_for("pcr")
-    run = private_count_release(counts[:100_001], 0, settings, BUDGET, SeededEntropy(1))
+    gate = Gate(BUDGET.for_filter, SeededEntropy(1))
+    run = private_count_release(counts[:100_001], 0, settings, BUDGET, gate)
     assert run.k_bar < settings.k_bar
-    assert set(raced) == {(run.k_bar, int(counts[run.k_bar]))}
+    assert (first[0] == counts[: run.k_bar] - 1 - counts[run.k_bar]).all()
     assert run.positions.size > 100
     thresholds = {level.threshold for level in levels(settings, BUDGET, run.k_bar)}
     assert set(run.thresholds.tolist()) <= thresholds
@@ -109,5 +106,6 @@ def test_candidates_cut_off_and_threshold_have_the_k_bar_that_was_chosen(monkeyp
 
 def test_more_candidates_than_the_counts_were_cut_at_are_refused():
     """Else the floor would be taken for the cut-off."""
+    gate = Gate(BUDGET.for_filter, SeededEntropy(1))
     with pytest.raises(ValueError, match="fewer candidates"):
-        private_count_release([9, 8, 7], 0, Settings(k_bar=2), BUDGET, SeededEntropy(1), k_bar=3)
+        private_count_release([9, 8, 7], 0, Settings(k_bar=2), BUDGET, gate, k_bar=3)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.noise_reduction import (
     SHARES,
     measure_in_steps,
@@ -36,10 +38,15 @@ class Recorded(SeededEntropy):
         return [value + self.noise for value in values]
 
 
+def measured(counts, entropy):
+    gate = Gate(Cost(Fraction(1000)), entropy)
+    return *measure_in_steps(np.array(counts), SIGMA, R, gate), gate.spent
+
+
 def steps_taken(count, noise=0):
     entropy = Recorded(noise)
-    measured = measure_in_steps([count], SIGMA, R, entropy)
-    return len(entropy.calls), measured
+    _, (sigma,), _ = measured([count], entropy)
+    return len(entropy.calls), sigma
 
 
 def test_a_large_count_needs_few_steps_and_a_small_one_all():
@@ -52,12 +59,12 @@ def test_a_large_count_needs_few_steps_and_a_small_one_all():
 
 @pytest.mark.parametrize("factor", [0.5, 1, 1.3, 2.2, 5])
 def test_it_stops_at_the_first_step_that_meets_the_target(factor):
-    taken, measured = steps_taken(round(JUST_ENOUGH * factor))
+    taken, sigma = steps_taken(round(JUST_ENOUGH * factor))
     reached = [share >= 1 / factor**2 for share in SHARES]
     first = reached.index(True) if any(reached) else len(SHARES) - 1
     # At 1 exactly the rounding of the last float decides, and there is no further step.
     assert taken == first + 1
-    assert measured.sigmas[0] == pytest.approx(SIGMA / SHARES[first] ** 0.5)
+    assert sigma == pytest.approx(SIGMA / SHARES[first] ** 0.5)
 
 
 def test_going_on_is_decided_from_the_noisy_count():
@@ -70,9 +77,9 @@ def test_every_step_is_charged():
     """At least Σ 1/(2σ²) over every value that was given noise."""
     entropy = Recorded(0)
     counts = [JUST_ENOUGH // 3, JUST_ENOUGH, 2 * JUST_ENOUGH, 20 * JUST_ENOUGH]
-    measured = measure_in_steps(counts, SIGMA, R, entropy)
+    _, _, spent = measured(counts, entropy)
     exact = sum(len(values) / (2 * Fraction(sigma) ** 2) for values, sigma in entropy.calls)
-    assert exact <= measured.cost.rho <= exact * (1 + Fraction(1, 10**12))
+    assert exact <= spent.rho <= exact * (1 + Fraction(1, 10**12))
     assert len({len(values) for values, _ in entropy.calls}) > 2
 
 
@@ -82,9 +89,9 @@ def test_the_combined_noise_is_what_is_said():
     The noise has whole values, which matters only to the tenth digit at these σ.
     """
     true = [JUST_ENOUGH // 3] * 5000
-    measured = measure_in_steps(true, SIGMA, R, SeededEntropy(5))
-    assert measured.sigmas == pytest.approx(np.full(5000, SIGMA))
-    assert_noise_of_this_scale((measured.counts - true) / measured.sigmas)
+    counts, sigmas, _ = measured(true, SeededEntropy(5))
+    assert sigmas == pytest.approx(np.full(5000, SIGMA))
+    assert_noise_of_this_scale((counts - true) / sigmas)
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.1, 1, 30])
@@ -106,10 +113,12 @@ def test_a_level_that_was_cut_goes_on_with_what_large_counts_did_not_need(seed):
     Measured once each, it is gone after fewer items.
     """
     counts, budget = [3_000_000] * 5000, Budget(rho=2e-5)
-    settings = settings_for("pcr-noise-reduction", k_bar=5000)
-    run = private_count_release(counts, 0, settings, budget, SeededEntropy(seed))
-    once = private_count_release(
-        counts, 0, settings_for("pcr-paper", k_bar=5000), budget, SeededEntropy(seed)
+    settings, paper = (
+        settings_for(name, k_bar=5000) for name in ("pcr-noise-reduction", "pcr-paper")
+    )
+    run, once = (
+        private_count_release(counts, 0, how, budget, Gate(budget.for_filter, SeededEntropy(seed)))
+        for how in (settings, paper)
     )
     assert run.levels_run == once.levels_run == 1
     assert run.spent.rho <= budget.for_filter.rho

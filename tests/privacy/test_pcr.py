@@ -9,7 +9,7 @@ import pytest
 
 from headcount.errors import BudgetError
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.look import SHARE, counts_at_ranks
 from headcount.privacy.mechanisms.pcr.private_count_release import private_count_release
@@ -25,7 +25,8 @@ COUNTS = sorted((int(3000 / rank**0.8) for rank in range(1, 61)), reverse=True)
 
 
 def fast(counts, settings, budget, entropy):
-    return private_count_release(counts[: settings.k_bar + 1], 0, settings, budget, entropy)
+    gate = Gate(budget.for_filter, entropy)
+    return private_count_release(counts[: settings.k_bar + 1], 0, settings, budget, gate)
 
 
 def literally(counts, settings, budget, rng, **changes):
@@ -124,7 +125,7 @@ def test_counts_carry_noise_of_the_sigma_that_was_charged(entropy):
 
 
 def test_each_count_has_the_sigma_of_its_own_level():
-    """All noise is drawn at the end: of the first third of the counts, and of the last."""
+    """Of the first third of the counts, and of the last."""
     true = (200_000 / np.arange(1, 5001) ** 0.75).astype(np.int64)
     first, last = [], []
     for seed in range(4):
@@ -143,8 +144,8 @@ def test_an_empty_table_runs_every_level_it_can_pay_for():
     run = fast([], settings, budget, SeededEntropy(1))
     all_levels = list(levels(settings, budget, run.k_bar))
     assert run.positions.size == 0
-    look = PrivacyFilter(Cost(budget.rho_for_filter))
-    counts_at_ranks([], 0, settings, budget, look, SeededEntropy(1))
+    look = Gate(budget.for_filter, SeededEntropy(1))
+    counts_at_ranks([], 0, settings, budget, look)
     assert look.spent.rho >= SHARE * budget.rho_for_filter * Fraction(99, 100)
     left, expected = look.left.rho, 0
     for level in all_levels:

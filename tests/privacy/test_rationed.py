@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 
 from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.prices import STEPS, Prices, costs_of
@@ -20,8 +20,8 @@ from headcount.privacy.mechanisms.rationed.queries import MOST_ITEMS, UNIT, thre
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
+from headcount.privacy.questions import GRID, RATION
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import GRID, RATION
 from tests.privacy.population import PlainPopulation, by_item
 
 ITEMS = range(8)
@@ -45,8 +45,8 @@ def neighbours(crowd, user, found=()):
 def test_a_user_is_in_one_bin_of_sizes(crowd, user, found):
     log = []
     for side in neighbours(crowd, user, found):
-        privacy_filter = PrivacyFilter(Cost(Fraction(1)))
-        rationed.PaidQueries(side, NoisePeek(1, log), privacy_filter).sizes(Fraction(1))
+        gate = Gate(Cost(Fraction(1)), NoisePeek(1, log))
+        rationed.PaidQueries(side, gate).sizes(Fraction(1))
     one, two = (np.array(values) for _, (values, _), _ in log)
     assert np.abs(two - one).sum() == (1 if user - found else 0)
     assert Sizes.BOUNDS[0] == 1
@@ -78,17 +78,21 @@ def test_a_user_moves_the_counts_within_the_ration(crowd, user, asked_for, rho):
     noise = np.maximum(np.array(asked_for), rationed.sigma_for(rho))
     logs = [], []
     for side, log in zip(neighbours(crowd, user, ITEMS), logs, strict=True):
-        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
-        counts = asking.counts(noise, rho)
+        gate = Gate(Cost(rho), NoisePeek(1, log))
+        counts = rationed.PaidQueries(side, gate).counts(noise, rho)
         assert not counts[~np.isfinite(noise)].any()
-    before, after = ([(n, sigma) for _, (ns, sigma), _ in log for n in ns] for log in logs)
-    assert [sigma for _, sigma in before] == [sigma for _, sigma in after]
-    assert sorted(sigma / GRID for _, sigma in after) == sorted(noise[np.isfinite(noise)].tolist())
-    spent = sum(
+    assert [sigma / GRID for sigma in logs[0][0][1][1]] == noise[np.isfinite(noise)].tolist()
+    assert moved(*logs) <= gate.spent.rho
+
+
+def moved(before, after):
+    """Σ Δ²/(2·σ²) of what two sides drew."""
+    (_, (ones, sigmas), _), (_, (twos, same), _) = *before, *after
+    assert sigmas == same
+    return sum(
         Fraction(two - one) ** 2 / (2 * Fraction(sigma) ** 2)
-        for (one, sigma), (two, _) in zip(before, after, strict=True)
+        for one, two, sigma in zip(ones, twos, sigmas, strict=True)
     )
-    assert spent <= asking.filter.spent.rho
 
 
 def test_whoever_is_within_the_ration_counts_in_full_and_the_ration_is_used():
@@ -136,15 +140,14 @@ def exceeding(rho):
 def test_a_user_is_in_one_bin_of_losers(crowd, user, each, rho):
     log = []
     for side in neighbours(crowd, user, ITEMS):
-        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
+        asking = rationed.PaidQueries(side, Gate(Cost(rho), NoisePeek(1, log)))
         asking.losers(exceeding(rho), np.array(each), 1.0, 1.0, rho)
     one, two = (np.array(seen) for _, (seen, _), _ in log)
     assert np.abs(two - one).sum() == (
         1 if len(user) > 1 and sum(each[item] for item in user) else 0
     )
     assert Losers.BOUNDS[0] == 1
-    sigma = Fraction(log[0][1][1])
-    assert 1 / (2 * sigma**2) <= rho
+    assert 1 / (2 * Fraction(log[0][1][1][0]) ** 2) <= rho
 
 
 @given(crowds, someone, values, values, st.integers(1, 2**20), st.integers(1, 2**20), rhos)
@@ -153,41 +156,30 @@ def test_what_a_user_loses_of_a_feature_is_clipped(crowd, user, one, two, first,
     """Each by its own bound, on either side of 0, and the noise is for all of them together."""
     log = []
     for side in neighbours(crowd, user, ITEMS):
-        asking = rationed.PaidQueries(side, NoisePeek(1, log), PrivacyFilter(Cost(rho)))
+        asking = rationed.PaidQueries(side, Gate(Cost(rho), NoisePeek(1, log)))
         asking.lost(exceeding(rho), [np.array(one), np.array(two)], [first, second], rho)
     before, after = (np.array(seen) for _, (seen, _), _ in log)
     assert np.all(np.abs(after - before) <= [first, second])
-    moved = sum(Fraction(int(move)) ** 2 for move in after - before)
-    assert moved / (2 * Fraction(log[0][1][1]) ** 2) <= rho
+    assert moved(log[:1], log[1:]) <= rho
 
 
 class Spy:
-    """A population and a filter that write down what was asked and what was reserved."""
+    """A population that writes down what was asked, and what had been spent by then."""
 
-    def __init__(self, inner, privacy_filter):
-        self.inner, self.filter, self.log = inner, privacy_filter, []
-        self.reserve, self.settle = privacy_filter.reserve, privacy_filter.settle
-        privacy_filter.reserve = self._reserve
-        privacy_filter.settle = self._settle
-
-    def _reserve(self, cost, purpose):
-        self.reserve(cost, purpose)
-        self.log.append(("reserve", cost))
-
-    def _settle(self, cost):
-        self.settle(cost)
-        self.log.append(("settle", cost))
+    def __init__(self, inner, budget):
+        self.inner, self.log = inner, []
+        self.gate = Gate(budget.for_filter, NoisePeek(7, self.log))
 
     def __getattr__(self, name):
         def ask(*arguments):
-            self.log.append((name, arguments))
+            self.log.append((name, arguments, self.gate.spent))
             return getattr(self.inner, name)(*arguments)
 
         return ask
 
 
 class NoisePeek(SeededEntropy):
-    """Writes down the σ of every noise that was drawn."""
+    """Writes down every noise that was drawn: to what it is added, σ of each, and the sums."""
 
     def __init__(self, seed, log):
         super().__init__(seed)
@@ -195,7 +187,8 @@ class NoisePeek(SeededEntropy):
 
     def discrete_gaussian(self, values, sigma):
         noisy = super().discrete_gaussian(values, sigma)
-        self.log.append(("noise", (list(values), sigma), noisy))
+        sigmas = np.broadcast_to(sigma, len(noisy)).tolist()
+        self.log.append(("noise", (list(values), sigmas), noisy))
         return noisy
 
 
@@ -204,7 +197,7 @@ def covers(asked, sums, drawn, rho):
     items, base = asked
     unit, m, number = 1, Fraction(0), Fraction(0)
     if base:
-        unit, (users, sigma), *drawn = STEPS, *drawn
+        unit, *drawn, (users, sigma) = STEPS, *drawn
         assert users == sums.users
         number = RATION / (2 * rho * (sigma / GRID) ** 2)
     kept = np.flatnonzero(items)
@@ -248,11 +241,10 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(
     made, rho, r, questions, centred
 ):
     budget = Budget(rho=rho)
-    total = Cost(budget.rho_for_filter, budget.delta_selection)
-    spy = Spy(made(), PrivacyFilter(total))
-    run = rationed_release(spy, r, budget, NoisePeek(3, spy.log), privacy_filter=spy.filter)
+    spy = Spy(made(), budget)
+    run = rationed_release(spy, r, budget, spy.gate)
     assert (run.positions.size > 0) == (r == 0.1)
-    asked = [name for name, *_ in spy.log if name not in ("reserve", "settle", "noise", "found")]
+    asked = [name for name, *_ in spy.log if name not in ("noise", "found")]
     discovered = asked[: asked.index("clipped_sums")]
     assert discovered == ["sizes", "weights", "sizes", "weights"]
     counted = asked[len(discovered) :]
@@ -262,47 +254,45 @@ def test_every_question_is_paid_for_before_it_is_asked_at_its_sensitivity(
     assert features == 1 or (features == 0 and centred)
     losses = [*["losers"] * number, *["lost"] * features]
     assert counted == ["clipped_sums", *losses, "clipped_sums"]
-    spent, open_step, bases = Cost(), None, []
-    for place, (name, what, *_) in enumerate(spy.log):
-        if name == "reserve":
-            assert open_step is None
-            open_step = what
-        elif name == "settle":
-            assert what == open_step
-            spent, open_step = spent + what, None
+    spent, bases = Cost(), []
+    for place, (name, what, paid) in enumerate(spy.log):
+        if name in ("noise", "found"):
+            continue
+        # One noise for each question, and nothing is charged but just before it.
+        step, spent = paid - spent, paid
+        kind, (values, noise_sigmas), noisy = spy.log[place + 1]
+        assert kind == "noise"
+        if name == "clipped_sums":
+            drawn = list(zip(values, map(Fraction, noise_sigmas), strict=True))
+            covers(what, spy.inner.clipped_sums(*what), drawn, step.rho)
+            bases.append(what[1])
         else:
-            assert open_step is not None
-        if name in ("sizes", "weights", "losers", "lost"):
-            noise_sigma = spy.log[place + 1][1][1]
+            (noise_sigma,) = set(noise_sigmas)
             moves = what[2] if name == "lost" else [UNIT if name == "weights" else 1]
             squared = sum(Fraction(move) ** 2 for move in moves)
-            assert squared / (2 * Fraction(noise_sigma) ** 2) <= open_step.rho
-            assert (open_step.delta > 0) == (name == "weights")
+            assert squared / (2 * Fraction(noise_sigma) ** 2) <= step.rho
         if name == "weights":
             unit, most_items, looked_at = what
-            assert open_step.delta == total.delta / 2
+            assert step.delta == budget.delta_selection / 2
             assert unit == UNIT
             assert most_items <= MOST_ITEMS
             assert looked_at >= 1
-            _, (_, noise_sigma), noisy = spy.log[place + 1]
-            bound = thresholds(noise_sigma, looked_at, open_step.delta)[most_items]
+            bound = thresholds(noise_sigma, looked_at, step.delta)[most_items]
             over = [n for n, weight in enumerate(noisy) if weight > bound]
             assert sorted(spy.log[place + 2][1][1]) == over
-        if name == "clipped_sums":
-            drawn = takewhile(lambda entry: entry[0] == "noise", spy.log[place + 1 :])
-            drawn = [(n, Fraction(sigma)) for _, (ns, sigma), _ in drawn for n in ns]
-            covers(what, spy.inner.clipped_sums(*what), drawn, open_step.rho)
-            bases.append(what[1])
+        else:
+            assert step.delta == 0
     assert [base > 0 for base in bases] == [False, centred]
-    assert open_step is None
-    assert spent == run.spent == spy.filter.spent
-    assert spent.fits(total)
+    assert sum(name == "noise" for name, *_ in spy.log) == len(asked)
+    assert spent == run.spent == spy.gate.spent
+    assert spent.fits(budget.for_filter)
 
 
 def test_nothing_is_found_in_an_empty_table_and_discovery_is_charged():
     """The second round is left out: by noisy sizes nobody has an item left."""
     budget = Budget(rho=1.0)
-    run = rationed_release(PlainPopulation([]), 0.1, budget, SeededEntropy(1))
+    gate = Gate(budget.for_filter, SeededEntropy(1))
+    run = rationed_release(PlainPopulation([]), 0.1, budget, gate)
     assert run.positions.size == 0
     assert run.spent.delta == budget.delta_selection / 2
     share = TUNING.first_round + 2 * TUNING.sizes
@@ -311,7 +301,7 @@ def test_nothing_is_found_in_an_empty_table_and_discovery_is_charged():
 
 def test_a_user_is_asked_no_more_often_than_twelve_times():
     """Each question is a pass over the pairs."""
-    spy = Spy(PlainPopulation(many_users()), PrivacyFilter(Budget(rho=2.0).for_filter))
-    rationed_release(spy, 0.1, Budget(rho=2.0), SeededEntropy(3), privacy_filter=spy.filter)
-    asked = [name for name, *_ in spy.log if name not in ("reserve", "settle", "found")]
+    spy = Spy(PlainPopulation(many_users()), Budget(rho=2.0))
+    rationed_release(spy, 0.1, Budget(rho=2.0), spy.gate)
+    asked = [name for name, *_ in spy.log if name not in ("noise", "found")]
     assert len(asked) <= 12

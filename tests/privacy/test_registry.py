@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import headcount as hc
-from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.sensitivity import EachByOne
 from headcount.privacy.mechanisms import (
     DEFAULT,
     Mechanism,
@@ -42,20 +42,20 @@ class Tiny(Mechanism):
     def to_dict(self):
         return {"r": self.r}
 
-    def prepare(self, view, entropy, progress):
+    def prepare(self, view, gate, progress):
         top = view.highest_counts(2)
 
         def run():
-            noisy = np.array(entropy.discrete_gaussian(top.values.tolist(), 5.0), dtype=np.float64)
+            part = gate.part(self.budget.for_filter)
+            noisy = part.noisy(lambda: top.values, EachByOne(2), 5.0).astype(np.float64)
             places, sigmas = np.arange(noisy.size), np.full(noisy.size, 5.0)
-            spent = Cost(self.budget.rho_for_filter / 2)
             return MechanismResult.of_counts(
                 items=top.named(places),
                 estimates=noisy,
                 errors=sigmas,
                 noisy=noisy,
                 sigmas=sigmas,
-                spent=spent,
+                spent=part.spent,
                 settings=self.to_dict(),
             )
 

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 import headcount as hc
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.sensitivity import Together
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import COUNT, Measure
 from headcount.privacy.mechanisms.further import Aggregates, Further, Totals
 from headcount.privacy.mechanisms.further.rations import (
@@ -23,14 +25,13 @@ from headcount.privacy.mechanisms.further.rations import (
     with_tail,
 )
 from headcount.privacy.mechanisms.further.sums import HISTOGRAM_SHARE, Sums
-from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import (
+from headcount.privacy.questions import (
     EXPECTED,
     LARGEST_AMOUNT,
     LARGEST_RATION,
     Ration,
-    Sensitivity,
 )
+from headcount.privacy.randomness import SeededEntropy
 from tests.privacy.amounts import PlainAmounts
 from tests.privacy.stats import assert_noise_of_this_scale
 
@@ -54,11 +55,11 @@ def counted(rows):
 
 
 def released(rows, entropy, asked=ASKED, rho=RHO, counts=None):
-    filter_ = PrivacyFilter(Cost(rho))
+    gate = Gate(Cost(rho), entropy)
     names, known = counts or counted(rows)
-    sums = Sums(asked, PlainAmounts(rows), rho, entropy, filter_)
+    sums = Sums(asked, PlainAmounts(rows), rho, gate)
     measures, chosen = sums.release(names, known, lambda message: None)
-    return measures, chosen, filter_.spent
+    return measures, chosen, gate.spent
 
 
 def test_each_quantity_gets_the_same_share_and_all_of_it_is_charged():
@@ -84,12 +85,12 @@ def test_noise_is_drawn_of_the_sigma_that_is_charged_for():
             return super().scaled_sums(place, ration)
 
     bins = {len(MAGNITUDES), len(SQUARED_NORMS)}
-    filter_, rows = PrivacyFilter(Cost(RHO)), people()
-    Sums(ASKED, Heard(rows), RHO, Listening(1), filter_).release(*counted(rows), print)
+    gate, rows = Gate(Cost(RHO), Listening(1)), people()
+    Sums(ASKED, Heard(rows), RHO, gate).release(*counted(rows), print)
     assert (len(histograms), len(sums)) == (2 * 4, 4)  # how large amounts are, and norms
     costs = [1 / (2 * sigma**2) for sigma in histograms]
     costs += [each / (2 * sigma**2) for each, sigma in zip(squared, sums, strict=True)]
-    assert sum(costs) <= filter_.spent.rho
+    assert sum(costs) <= gate.spent.rho
 
 
 def test_the_rule_for_the_budget():
@@ -137,11 +138,15 @@ def test_what_comes_out_follows_from_what_was_released():
     assert told[1:] == told[:1] * 3
 
 
-@pytest.mark.parametrize("wrong", ["users_in_bins", "scaled_sums"])
-def test_nothing_is_asked_that_a_user_moves_further_than_is_charged_for(monkeypatch, wrong):
-    true = getattr(Sensitivity, wrong)
-    monkeypatch.setattr(Sensitivity, wrong, lambda *given: 2 * true(*given))
-    with pytest.raises(hc.BudgetExceededError, match="less than what one user can move"):
+@pytest.mark.parametrize(
+    ("of", "doubled"),
+    [("USERS_IN_BINS", Together(2)), ("scaled_sums", lambda squared: Together(2 * squared))],
+)
+def test_nothing_is_asked_that_a_user_moves_further_than_there_is_budget_for(
+    monkeypatch, of, doubled
+):
+    monkeypatch.setattr(f"headcount.privacy.mechanisms.further.sums.{of}", doubled)
+    with pytest.raises(hc.BudgetExceededError, match="more than is left"):
         released(people(), SeededEntropy(1))
 
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from headcount.errors import BudgetError, BudgetExceededError, SettingsError
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import reach
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.threshold.threshold_release import (
     ACCURATE,
     LARGEST_BOUND,
@@ -27,12 +27,8 @@ from tests.privacy.test_entropy import discrete_gaussian
 BUDGET = Budget(rho=1)
 
 
-def filter_of(budget):
-    return PrivacyFilter(Cost(budget.rho_for_filter, budget.delta_selection))
-
-
-def released(counts, how, budget=BUDGET, entropy=None):
-    return threshold_release(counts, how, entropy or OsEntropy(), filter_of(budget))
+def released(counts, how, budget=BUDGET):
+    return threshold_release(counts, how, Gate(budget.for_filter, OsEntropy()))
 
 
 def tail(sigma, above):
@@ -91,10 +87,10 @@ def test_everything_is_charged_whatever_there_is():
     how = Thresholding.of(3, 0.1, BUDGET)
     for counts in ([], [how.looked_at], [10**6] * 50):
         assert released(counts, how).spent == how.cost
-    used = filter_of(BUDGET)
-    threshold_release([], how, OsEntropy(), used)
+    used = Gate(BUDGET.for_filter, OsEntropy())
+    threshold_release([], how, used)
     with pytest.raises(BudgetExceededError):
-        threshold_release([], how, OsEntropy(), used)
+        threshold_release([], how, used)
 
 
 def test_the_threshold_is_exceeded_and_not_reached():

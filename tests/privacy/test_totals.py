@@ -9,13 +9,14 @@ import pytest
 
 import headcount as hc
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost
+from headcount.privacy.accounting.sensitivity import Together
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import MechanismResult
 from headcount.privacy.mechanisms.further import Further, Totals
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import Sensitivity
 from tests.privacy.audit import HalfTheNoise, epsilon_of_gaussians
 from tests.privacy.replaying import published
 from tests.privacy.stats import assert_noise_of_this_scale
@@ -58,7 +59,8 @@ def made(spent=Fraction(1)):
 
 
 def added(everybody, entropy, further=BOTH, budget=BUDGET):
-    return further.prepare(made, everybody, budget, entropy, lambda message: None)()
+    gate = Gate(budget.whole, entropy)
+    return further.prepare(made, everybody, budget, gate, lambda message: None)()
 
 
 def test_each_total_gets_its_share_and_is_charged():
@@ -111,24 +113,18 @@ def test_the_noise_is_the_one_that_is_paid_for():
     assert_noise_of_this_scale(((parts - [1000, 300]) / noisy[0][0].sigma).ravel())
 
 
-def test_nothing_is_asked_that_a_user_moves_further_than_is_charged_for(monkeypatch):
-    monkeypatch.setattr(Sensitivity, "users", lambda: 2)
+def test_nothing_is_asked_that_a_user_moves_further_than_there_is_budget_for(monkeypatch):
+    monkeypatch.setattr("headcount.privacy.mechanisms.further.totals.ONE_USER", Together(3))
     everybody = Everybody()
-    with pytest.raises(hc.BudgetExceededError, match="less than what one user can move"):
+    with pytest.raises(hc.BudgetExceededError, match="more than is left"):
         added(everybody, SeededEntropy(1))
     assert everybody.asked == []
 
 
-def test_a_filter_that_is_used_up_grants_no_total():
+def test_a_gate_that_is_used_up_grants_no_total():
+    gate = Gate(Cost(), SeededEntropy(1))
     with pytest.raises(hc.BudgetExceededError):
-        Totals(total=True).release(
-            Everybody(),
-            None,
-            BUDGET.rho_for_filter,
-            SeededEntropy(1),
-            PrivacyFilter(Cost()),
-            lambda message: None,
-        )
+        Totals(total=True).release(Everybody(), None, BUDGET.rho_for_filter, gate, print)
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(98, 100), Fraction(1)])

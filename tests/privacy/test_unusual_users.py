@@ -12,6 +12,7 @@ import pytest
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.rationed_release import rationed_release
 from headcount.privacy.randomness import SeededEntropy
 
@@ -22,8 +23,9 @@ def released(users, items, special, rho, seed):
     pairs = np.unique(users.astype(np.int64) << 32 | items)
     counts = np.bincount(pairs & 0xFFFFFFFF)
     ranked = np.argsort(-counts, kind="stable")
-    population = DatasetPopulation(Dataset.of(users, items))
-    result = rationed_release(population, 0.1, Budget(rho=rho), SeededEntropy(seed))
+    population, budget = DatasetPopulation(Dataset.of(users, items)), Budget(rho=rho)
+    gate = Gate(budget.for_filter, SeededEntropy(seed))
+    result = rationed_release(population, 0.1, budget, gate)
     names = ranked[population.found_items[result.positions]]
     mine = np.isin(names, special)
     return counts[names[mine]], result.estimates[mine], result.errors[mine]

@@ -12,7 +12,7 @@ from headcount.views.workers import Workers
 
 
 class DatasetPopulation(ArrayPopulation):
-    """Who has what in a dataset: a `headcount.views.protocol.Population`."""
+    """Who has what in a dataset: a `headcount.privacy.questions.Population`."""
 
     def __init__(self, dataset: Dataset) -> None:
         sizes = dataset.items_per_user

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from headcount.evaluation.dataset import Dataset
 from headcount.evaluation.dataset_population import DatasetPopulation
 from headcount.evaluation.methods import Released, Target
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms import Mechanism, MechanismResult, Options, mechanism
+from headcount.privacy.questions import Integers
 from headcount.privacy.randomness import SeededEntropy
-from headcount.views.protocol import Integers
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ArrayPairs(DatasetPopulation):
 
 @dataclass(frozen=True)
 class ArrayView:
-    """A dataset in memory: a `headcount.views.protocol.DataView`."""
+    """A dataset in memory: a `headcount.privacy.questions.DataView`."""
 
     dataset: Dataset
     several_passes: bool = True
@@ -80,7 +81,8 @@ def _highest(dataset: Dataset, limit: int) -> ArrayCounts:
 def simulated(chosen: Mechanism, dataset: Dataset, seed: int) -> MechanismResult:
     """Return a mechanism's result on a dataset, with seeded noise: never a release."""
     view = ArrayView(dataset, seed=seed)
-    return chosen.prepare(view, SeededEntropy(seed), lambda step: None)()
+    gate = Gate(chosen.budget.whole, SeededEntropy(seed))
+    return chosen.prepare(view, gate, lambda step: None)()
 
 
 @dataclass(frozen=True)

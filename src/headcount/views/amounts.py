@@ -12,10 +12,7 @@ import numpy as np
 
 from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
-from headcount.views.histogram import unused_name
-from headcount.views.integers import as_number, root_of, whole
-from headcount.views.passes import Passes
-from headcount.views.protocol import (
+from headcount.privacy.questions import (
     FACTOR_BITS,
     LARGEST_AMOUNT,
     LARGEST_VALUE,
@@ -24,6 +21,9 @@ from headcount.views.protocol import (
     Quantity,
     Ration,
 )
+from headcount.views.histogram import unused_name
+from headcount.views.integers import as_number, root_of, whole
+from headcount.views.passes import Passes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ _EXACT_BITS = 62 - 2 * FACTOR_BITS
 
 
 class EngineAmounts:
-    """The `headcount.views.protocol.Amounts` of rows on an engine."""
+    """The `headcount.privacy.questions.Amounts` of rows on an engine."""
 
     def __init__(self, passes: Passes, max_rows: int | None = None) -> None:
         """Use the rows that were kept.

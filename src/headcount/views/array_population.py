@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.privacy.questions import GRID, RATION, ClippedSums, Integers, ItemWeights
 from headcount.views.pair_arrays import Part
-from headcount.views.protocol import GRID, RATION, ClippedSums, Integers, ItemWeights
 from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 
@@ -23,7 +23,7 @@ _EXACT = 2**53
 
 
 class ArrayPopulation:
-    """Who has what: a `headcount.views.protocol.Population` that knows its items by codes.
+    """Who has what: a `headcount.privacy.questions.Population` that knows its items by codes.
 
     Attributes:
         found_items: the codes of the items found, in the order they were found.

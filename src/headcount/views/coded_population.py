@@ -8,10 +8,10 @@ import numpy as np
 from headcount.arrays import to_arrow
 from headcount.engines.guard import running
 from headcount.inputs.open import Events
+from headcount.privacy.questions import Integers
 from headcount.views.array_population import ArrayPopulation
 from headcount.views.histogram import TopCounts, as_items, exact_pairs, unused_name
 from headcount.views.pair_arrays import gathered
-from headcount.views.protocol import Integers
 from headcount.views.shelf import Shelf
 from headcount.views.workers import Workers
 
@@ -26,7 +26,7 @@ _ERROR_PREFIX = "the events cannot be read"
 
 
 class CodedPopulation(ArrayPopulation):
-    """Who has what in some events: a `headcount.views.protocol.Pairs`.
+    """Who has what in some events: a `headcount.privacy.questions.Pairs`.
 
     Users are told apart by their exact ids, and items by the same values that all other passes
     group by (`headcount.views.histogram.exact_pairs`). The names of items stay on the engine.

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
 from headcount.inputs.open import Events
+from headcount.privacy.questions import GRID, RATION, ClippedSums, Integers, ItemWeights
 from headcount.views.histogram import TopCounts, highest, unused_name
 from headcount.views.integers import as_number, root_of, whole
 from headcount.views.passes import Passes, Queries
-from headcount.views.protocol import GRID, RATION, ClippedSums, Integers, ItemWeights
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class EnginePopulation:
-    """Who has what in some events: a `headcount.views.protocol.Pairs`."""
+    """Who has what in some events: a `headcount.privacy.questions.Pairs`."""
 
     def __init__(
         self, events: Events, user: str, items: Sequence[str], passes: Passes | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
+from headcount.privacy.questions import Pairs
 from headcount.views.amounts import EngineAmounts
 from headcount.views.bounded import bounded_counts
 from headcount.views.coded_population import CodedPopulation
@@ -17,7 +18,6 @@ from headcount.views.grouped_population import GroupedPopulation
 from headcount.views.histogram import TopCounts, count_distinct_users
 from headcount.views.known_population import KnownPopulation
 from headcount.views.passes import Passes
-from headcount.views.protocol import Pairs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineView:
-    """A `headcount.views.protocol.DataView` of events on an engine.
+    """A `headcount.privacy.questions.DataView` of events on an engine.
 
     Attributes:
         events: the table, and the engine that holds it.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class EngineEverybody:
-    """All users who have an item: a `headcount.views.protocol.Everybody`.
+    """All users who have an item: a `headcount.privacy.questions.Everybody`.
 
     Where a user's rows within one period are protected, users are still counted, over all periods
     together: the rows of one period also move each number by 0 or 1 (further.md).

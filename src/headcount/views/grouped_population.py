@@ -14,11 +14,11 @@ from headcount.arrays import to_arrow, to_numpy
 from headcount.engines.base import Expression
 from headcount.engines.groups import GroupedUsers
 from headcount.inputs.open import Events
+from headcount.privacy.questions import GRID, RATION, ClippedSums, Integers, ItemWeights
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import TopCounts, exact_pairs, highest, unused_name
 from headcount.views.integers import whole
 from headcount.views.passes import Queries
-from headcount.views.protocol import GRID, RATION, ClippedSums, Integers, ItemWeights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ _ERROR_PREFIX = "the events cannot be aggregated"
 
 
 class GroupedPopulation(EnginePopulation):
-    """Who has what in some events: a `headcount.views.protocol.Pairs`.
+    """Who has what in some events: a `headcount.privacy.questions.Pairs`.
 
     Users are told apart by their exact ids, and items by the same values that all other passes
     group by (`headcount.views.histogram.exact_pairs`). Items are known here by codes; their names

@@ -17,7 +17,7 @@ from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.inputs.sql import cast_of_column
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
-from headcount.views.protocol import Integers
+from headcount.privacy.questions import Integers
 
 if TYPE_CHECKING:
     import pyarrow as pa

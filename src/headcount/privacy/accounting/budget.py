@@ -111,6 +111,11 @@ class Budget:
         return Fraction(self.rho) * (1 - self.delta_selection)
 
     @property
+    def whole(self) -> Cost:
+        """All of it: what the steps of a release and their conditioning may use up together."""
+        return Cost(Fraction(self.rho), self.delta_selection)
+
+    @property
     def for_filter(self) -> Cost:
         """All that the filter of a release may spend."""
         return Cost(self.rho_for_filter, self.delta_selection)

@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 from statistics import NormalDist
 
-from headcount.errors import BudgetExceededError
 from headcount.privacy.accounting.rounding import float_above, quotient_above
 
 _NORMAL = NormalDist()
@@ -17,18 +16,6 @@ def measure_cost(sigma: float, sensitivity_squared: int = 1) -> Fraction:
     """
     numerator, denominator = sigma.as_integer_ratio()
     return Fraction(quotient_above(sensitivity_squared * denominator**2, 2 * numerator**2))
-
-
-def ensure_covers(rho: Fraction, sigma: float, sensitivity_squared: int) -> None:
-    """Refuse a question that costs more than is about to be charged: a bug in a mechanism.
-
-    Args:
-        rho: what is charged.
-        sigma: the noise.
-        sensitivity_squared: of the answer, as the view states it (`views.protocol.Sensitivity`).
-    """
-    if 2 * rho * Fraction(sigma) ** 2 < sensitivity_squared:
-        raise BudgetExceededError("a step is charged less than what one user can move costs")
 
 
 def sigma_for(rho: Fraction, sensitivity_squared: int = 1) -> float:

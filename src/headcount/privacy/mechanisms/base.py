@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, NamedCounts
+from headcount.privacy.gate import Gate
+from headcount.privacy.questions import DataView, NamedCounts
 
 #: The name of the measure that every release has: how many users have an item.
 COUNT = "count"
@@ -139,6 +139,8 @@ class MechanismResult:
 class Mechanism(ABC):
     """A mechanism with its parameters, and what it may spend. Frozen; nothing in it is data."""
 
+    #: What it may spend.
+    budget: Budget
     #: What ``--method`` and ``method=`` call it.
     name: ClassVar[str]
     #: One line of help.
@@ -173,7 +175,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def prepare(
-        self, view: DataView, entropy: Entropy, progress: Progress
+        self, view: DataView, gate: Gate, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Read what the mechanism needs; return a function that makes the release.
 
@@ -187,7 +189,7 @@ class Mechanism(ABC):
         raise NotImplementedError
 
     def on_histogram(
-        self, top: NamedCounts, floor: int, entropy: Entropy, progress: Progress
+        self, top: NamedCounts, floor: int, gate: Gate, progress: Progress
     ) -> MechanismResult:
         """Release from the highest counts of a histogram; only after `for_histogram`."""
         raise NotImplementedError

@@ -28,11 +28,6 @@ class LazyUniform:
         self.length = 64
         self._source = source
 
-    @property
-    def first_word(self) -> int:
-        """The leading 64 bits."""
-        return self.bits >> (self.length - 64)
-
     def draw_more_bits(self) -> None:
         """Draw 64 more bits."""
         self.bits = self.bits << 64 | int(self._source.words(1)[0])

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.conditioning import conditioned_total
-from headcount.privacy.accounting.filter import PrivacyFilter
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.auto.tuning import TUNING
 from headcount.privacy.mechanisms.pcr.centred_look import CentredLook, centred_look
 from headcount.privacy.mechanisms.pcr.settings import Settings
@@ -25,8 +24,7 @@ from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING as RATIONED
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import Population
+from headcount.privacy.questions import Population
 
 
 @dataclass(frozen=True)
@@ -85,12 +83,12 @@ def release_automatically(
     population: Population,
     settings: Settings,
     budget: Budget,
-    entropy: Entropy,
+    gate: Gate,
     progress: Callable[[str], None] = lambda message: None,
 ) -> VettedCounts | RationedCounts:
     """Buy a look at the counts and at the users, and go on with what promises more.
 
-    Formal guarantee: as for `vetted_release` and `rationed_release`: one filter grants the look and
+    Formal guarantee: as for `vetted_release` and `rationed_release`: one gate grants the look and
     all that follows, which depends on what the look released (look.md).
 
     Edge cases: without ranks to look at there is nothing to choose by, and nothing is spent on
@@ -101,16 +99,15 @@ def release_automatically(
         population: who has what, as for `rationed_release`.
         settings: of Private Count Release.
         budget: what may be spent on everything together.
-        entropy: where noise comes from.
+        gate: answers with noise; before anything was spent its total was `conditioned_total`.
         progress: called with what is being done, which may be shown.
     """
     progress("finding and counting items")  # by which method is an outcome, and not said
     (users,) = population.sizes((1,))
-    privacy_filter = PrivacyFilter(conditioned_total(budget))
-    rho = privacy_filter.left.rho
-    look = centred_look(top, 0, users, settings, budget, privacy_filter, entropy)
+    rho = gate.left.rho
+    look = centred_look(top, 0, users, settings, budget, gate)
     if look.seen:
-        asking = PaidQueries(population, entropy, privacy_filter)
+        asking = PaidQueries(population, gate)
         sizes = asking.sizes(TUNING.sizes * rho)
         promised = promises(look, sizes, settings, budget)
         for share in TUNING.closer:
@@ -119,9 +116,5 @@ def release_automatically(
             sizes = sizes.combined(asking.sizes(share * rho))
             promised = promises(look, sizes, settings, budget)
         if promised.gain > 0:
-            return rationed_release(
-                population, settings.r, budget, entropy, privacy_filter=privacy_filter, sizes=sizes
-            )
-    return vetted_release(
-        top, 0, users, settings, budget, entropy, privacy_filter=privacy_filter, look=look
-    )
+            return rationed_release(population, settings.r, budget, gate, sizes=sizes)
+    return vetted_release(top, 0, users, settings, budget, gate, look=look)

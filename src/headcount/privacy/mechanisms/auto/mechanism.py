@@ -6,6 +6,8 @@ from functools import partial
 from typing import ClassVar
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.conditioning import conditioned_total
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.auto.choice import release_automatically
 from headcount.privacy.mechanisms.base import (
     Mechanism,
@@ -19,8 +21,7 @@ from headcount.privacy.mechanisms.pcr.mechanism import CENTRED_LOOK
 from headcount.privacy.mechanisms.rationed import Rationed
 from headcount.privacy.mechanisms.rationed.mechanism import SIZES
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, NamedCounts, Pairs
+from headcount.privacy.questions import DataView, NamedCounts, Pairs
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Auto(Mechanism):
 
     pcr: PCR
     rationed: Rationed
+    budget: Budget
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "chooses between pcr and rationed"
@@ -41,7 +43,7 @@ class Auto(Mechanism):
         pcr = PCR.of(options, budget)
         if options.candidates is not None:
             return pcr
-        return cls(pcr, Rationed.of(options, budget))
+        return cls(pcr, Rationed.of(options, budget), budget)
 
     @classmethod
     def for_histogram(cls, options: Options, budget: Budget) -> Mechanism:
@@ -58,22 +60,23 @@ class Auto(Mechanism):
         return self.pcr.to_dict()
 
     def prepare(
-        self, view: DataView, entropy: Entropy, progress: Progress
+        self, view: DataView, gate: Gate, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Gather the pairs of users and items, or the histogram if nothing can be kept."""
         if not view.several_passes:
-            prepared = self.pcr.prepare(view, entropy, progress)
+            prepared = self.pcr.prepare(view, gate, progress)
             return lambda: _chosen(prepared(), self.pcr)
         progress("collecting user–item pairs")
         pairs = view.pairs()
         top = pairs.highest_counts(self.pcr.histogram_limit)  # one snapshot for both mechanisms
-        return partial(self._run, top, pairs, entropy, progress)
+        return partial(self._run, top, pairs, gate, progress)
 
     def _run(
-        self, top: NamedCounts, pairs: Pairs, entropy: Entropy, progress: Progress
+        self, top: NamedCounts, pairs: Pairs, gate: Gate, progress: Progress
     ) -> MechanismResult:
+        part = gate.part(conditioned_total(self.budget))
         released = release_automatically(
-            top.values, pairs, self.pcr.settings, self.pcr.budget, entropy, progress
+            top.values, pairs, self.pcr.settings, self.budget, part, progress
         )
         if isinstance(released, RationedCounts):
             rationed = _chosen(self.rationed.result(pairs, released), self.rationed)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from headcount.errors import SettingsError
-from headcount.views.protocol import MOST_ROWS, Quantity
+from headcount.privacy.questions import MOST_ROWS, Quantity
 
 #: Bounds are numbers within the range of a 32-bit float.
 _LARGEST_BOUND, _LEAST_RANGE = 2.0**127, 2.0**-126

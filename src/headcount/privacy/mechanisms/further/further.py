@@ -6,13 +6,13 @@ from fractions import Fraction
 
 from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import MechanismResult, Progress
 from headcount.privacy.mechanisms.further.aggregates import Aggregates
 from headcount.privacy.mechanisms.further.sums import Sums
 from headcount.privacy.mechanisms.further.totals import TOTAL_SHARE, Totals
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import SnapshotView
+from headcount.privacy.questions import SnapshotView
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Further:
         counts: Callable[[], MechanismResult],
         view: SnapshotView,
         budget: Budget,
-        entropy: Entropy,
+        gate: Gate,
         progress: Progress,
     ) -> Callable[[], MechanismResult]:
         """Read what is needed; return a function that makes the counts and adds to them.
@@ -79,14 +79,12 @@ class Further:
         def run() -> MechanismResult:
             made = counts()
             rho = budget.rho_for_filter
-            filter_ = PrivacyFilter(Cost(rho * self.share))
+            part = gate.part(Cost(rho * self.share))
             if everybody is not None:
-                released = self.totals.release(
-                    everybody, made.items, rho, entropy, filter_, progress
-                )
+                released = self.totals.release(everybody, made.items, rho, part, progress)
                 made = replace(made, totals=released)
             if amounts is not None:
-                sums = Sums(self.aggregates, amounts, rho * self._for_aggregates, entropy, filter_)
+                sums = Sums(self.aggregates, amounts, rho * self._for_aggregates, part)
                 measures, chosen = sums.release(made.items, made.counts, progress)
                 made = replace(
                     made,
@@ -96,8 +94,8 @@ class Further:
                 )
             return replace(
                 made,
-                spent=made.spent + filter_.spent,
-                spent_on=made.spent_on | filter_.spent_on,
+                spent=made.spent + part.spent,
+                spent_on=made.spent_on | part.spent_on,
                 mechanisms=(*made.mechanisms, *self.totals.steps, *self.aggregates.steps),
             )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.gaussian import upper_quantile
-from headcount.views.protocol import EXPECTED, LARGEST_RATION, Ration
+from headcount.privacy.questions import EXPECTED, LARGEST_RATION, Ration
 
 Floats = NDArray[np.float64]
 

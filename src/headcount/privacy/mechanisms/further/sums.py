@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, sigma_for
+from headcount.privacy.accounting.gaussian import sigma_for
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import Measure, Progress
 from headcount.privacy.mechanisms.further.aggregates import ROWS, Aggregates, mean_of, sum_of
 from headcount.privacy.mechanisms.further.centres import (
@@ -32,8 +32,14 @@ from headcount.privacy.mechanisms.further.rations import (
     grid_from,
     ration_from,
 )
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import EXPECTED, Amounts, Quantity, Ration, Sensitivity
+from headcount.privacy.questions import (
+    EXPECTED,
+    USERS_IN_BINS,
+    Amounts,
+    Quantity,
+    Ration,
+    scaled_sums,
+)
 
 #: The share of what a quantity gets that goes to each histogram of how large amounts are. A
 #: twentieth makes the noise of its sums 3 % larger; at ρ = 1/2 the histogram's noise then hides
@@ -69,8 +75,7 @@ class Sums:
         aggregates: what is asked for.
         amounts: what each user has.
         rho: what all quantities together may cost.
-        entropy: for the noise.
-        filter_: asked before each step.
+        gate: answers questions with noise.
     """
 
     def __init__(
@@ -78,14 +83,13 @@ class Sums:
         aggregates: Aggregates,
         amounts: Amounts,
         rho: Fraction,
-        entropy: Entropy,
-        filter_: PrivacyFilter,
+        gate: Gate,
     ) -> None:
         self._asked, self._amounts = aggregates, amounts
         self._each = rho / len(aggregates.quantities)
         # What is left of that for each, in the order of the quantities.
         self._left = [self._each] * len(aggregates.quantities)
-        self._entropy, self._filter = entropy, filter_
+        self._gate = gate
 
     def release(
         self,
@@ -191,11 +195,9 @@ class Sums:
         It costs its share of what the quantity at ``place`` gets.
         """
         sigma = sigma_for(self._each * share)
-        cost = Cost(measure_cost(sigma))
-        ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
-        self._filter.reserve(cost, self._purpose(place))
-        noisy = self._entropy.discrete_gaussian(bins_of(ask()), sigma)
-        self._filter.settle(cost)
+        noisy = self._gate.noisy(
+            lambda: bins_of(ask()), USERS_IN_BINS, sigma, self._purpose(place)
+        ).tolist()
         self._left[place] -= self._each * share
         return noisy, sigma
 
@@ -205,12 +207,12 @@ class Sums:
     def _measured(self, place: int, quantity: Quantity, chosen: Chosen, units: Floats) -> Measured:
         squared = chosen.ration.squared
         sigma = sigma_for(self._left[place], squared)
-        cost = Cost(measure_cost(sigma, squared))
-        ensure_covers(cost.rho, sigma, Sensitivity.scaled_sums(squared))
-        self._filter.reserve(cost, self._purpose(place))
-        sums = self._amounts.scaled_sums(place, chosen.ration).tolist()
-        noisy = np.array(self._entropy.discrete_gaussian(sums, sigma), dtype=np.float64)
-        self._filter.settle(cost)
+        noisy = self._gate.noisy(
+            lambda: self._amounts.scaled_sums(place, chosen.ration),
+            scaled_sums(squared),
+            sigma,
+            self._purpose(place),
+        ).astype(np.float64)
         added = noisy * chosen.lost
         # All that may be lost counts as uncertain, including what is added back for it.
         unsure = noisy * chosen.unsure

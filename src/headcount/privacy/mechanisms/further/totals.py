@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, sigma_for
+from headcount.privacy.accounting.gaussian import sigma_for
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import Progress, Total
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import Everybody, Sensitivity
+from headcount.privacy.questions import ONE_USER, Everybody
 
 #: The share of ρ that each total gets: at ρ = 1 its standard error is 7 users, and the counts have
 #: hardly more noise than without it.
@@ -49,24 +48,23 @@ class Totals:
         everybody: Everybody,
         released: Any,  # noqa: ANN401 (as the view has names)
         rho: Fraction,
-        entropy: Entropy,
-        filter_: PrivacyFilter,
+        gate: Gate,
         progress: Progress,
     ) -> tuple[Total, ...]:
         """Release them, each for its share of ρ.
 
-        Formal guarantee: each is measure_cost(σ)-CDP: one user moves it by 0 or 1, given what was
+        Formal guarantee: each is 1/(2σ²)-CDP: one user moves it by 0 or 1, given what was
         released before (further.md).
         """
         made = []
         for name in self.names:
             progress("counting all users" if name == "total" else "counting users of other items")
             sigma = sigma_for(TOTAL_SHARE * rho)
-            cost = Cost(measure_cost(sigma))
-            ensure_covers(cost.rho, sigma, Sensitivity.users())
-            filter_.reserve(cost, "totals")
-            users = everybody.users() if name == "total" else everybody.with_other_items(released)
-            (noisy,) = entropy.discrete_gaussian([users], sigma)
-            filter_.settle(cost)
+
+            def ask(name: str = name) -> list[int]:
+                all_users = name == "total"
+                return [everybody.users() if all_users else everybody.with_other_items(released)]
+
+            (noisy,) = gate.noisy(ask, ONE_USER, sigma, "totals").tolist()
             made.append(Total(name, noisy, sigma))
         return tuple(made)

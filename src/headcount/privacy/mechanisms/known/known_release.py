@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import sigma_for
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Sizes
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import Population
+from headcount.privacy.questions import Population
 
 #: The share of ρ for how many items users have. At 5 %, the noise of counts is 2.6 % larger.
 SIZES_SHARE = Fraction(5, 100)
@@ -60,41 +60,38 @@ class KnownCounts:
 def known_release(
     population: Population,
     items: int,
-    rho: Fraction,
-    entropy: Entropy,
+    gate: Gate,
     bound: int | None = None,
     most: int | None = None,
 ) -> KnownCounts:
     """Count the given number of items, all of them found, in a population that has no others.
 
-    Formal guarantee: the whole result is ``rho``-zCDP with respect to adding or removing one user,
-    with no δ (known.md).
+    Formal guarantee: the whole result is ρ-zCDP for the ρ that the gate has left, with respect to
+    adding or removing one user, with no δ (known.md).
 
     Args:
         population: who has which of the items.
         items: how many there are.
-        rho: what may be spent.
-        entropy: where noise comes from.
+        gate: answers with noise; all that it has left is used.
         bound: how many items of a user are to count in full; chosen if not given.
         most: how many of the items one user can have, if that follows from the list. Privacy does
             not rest on it.
     """
-    asking = PaidQueries(population, entropy, PrivacyFilter(Cost(rho)))
+    asking, rho = PaidQueries(population, gate), gate.left.rho
     most = items if most is None else most
     low, hidden = 0.0, 0
     if bound is None and most > 1:
         sizes = asking.sizes(SIZES_SHARE * rho)
         users, noise = seen_users(sizes.noisy, sizes.sigma, most)
-        bound, low = chosen_bound(users, most, asking.filter.left.rho)
+        bound, low = chosen_bound(users, most, gate.left.rho)
         # In all bins beyond the bound together.
         beyond = sum(1 for upper in Sizes.UPPERS[: users.size] if upper > bound)
         hidden = math.ceil(SEEN * noise * math.sqrt(beyond)) if bound < most else 0
     bound = min(bound or 1, most)
-    rest = asking.filter.left.rho
+    rest = gate.left.rho
     sigma = sigma_for(rest, bound) * _ROUNDING
     noisy = asking.counts(np.full(items, sigma), rest)
-    paid = asking.filter
-    return KnownCounts(noisy, sigma, bound, low, hidden, paid.spent, paid.spent_on)
+    return KnownCounts(noisy, sigma, bound, low, hidden, gate.spent, gate.spent_on)
 
 
 def seen_users(

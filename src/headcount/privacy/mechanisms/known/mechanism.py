@@ -10,6 +10,8 @@ import numpy as np
 
 from headcount.errors import SettingsError
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
@@ -19,8 +21,7 @@ from headcount.privacy.mechanisms.base import (
 )
 from headcount.privacy.mechanisms.known.known_release import known_release
 from headcount.privacy.mechanisms.rationed.mechanism import SIZES
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, Pairs
+from headcount.privacy.questions import DataView, Pairs
 
 #: The largest bound, which no list exceeds.
 LARGEST_BOUND = 10**6
@@ -64,19 +65,19 @@ class Known(Mechanism):
         return {"pure_zcdp": True} if self.bound is None else {"pure_zcdp": True, "m": self.bound}
 
     def prepare(
-        self, view: DataView, entropy: Entropy, progress: Progress
+        self, view: DataView, gate: Gate, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Gather who has which of the items."""
         progress("collecting user–item pairs")
         pairs, items, most = view.known_pairs()
-        return partial(self._run, pairs, items, most, entropy, progress)
+        return partial(self._run, pairs, items, most, gate, progress)
 
     def _run(
-        self, pairs: Pairs, items: int, most: int, entropy: Entropy, progress: Progress
+        self, pairs: Pairs, items: int, most: int, gate: Gate, progress: Progress
     ) -> MechanismResult:
         progress("counting items")
-        rho = Fraction(self.budget.rho)
-        released = known_release(pairs, items, rho, entropy, self.bound, most)
+        part = gate.part(Cost(Fraction(self.budget.rho)))
+        released = known_release(pairs, items, part, self.bound, most)
         return MechanismResult.of_counts(
             items=pairs.found_named(np.arange(items)),
             estimates=released.noisy,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -37,14 +36,6 @@ class Candidates:
             raise ValueError("candidates need falling counts, none of them below the cut-off")
         if self.counts.size and smallest < 1:
             raise ValueError("an item that nobody has is not a candidate")
-
-    @cached_property
-    def _rising(self) -> NDArray[np.int64]:
-        return -self.counts
-
-    def number_at_least(self, bounds: NDArray[np.float64]) -> NDArray[np.int64]:
-        """For each bound, how many candidates have a count that reaches it."""
-        return np.searchsorted(self._rising, -bounds, side="right")
 
     @classmethod
     def from_top(cls, top: Sequence[int] | NDArray[np.int64], k_bar: int, floor: int = 0) -> Self:

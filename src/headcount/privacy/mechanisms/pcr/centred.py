@@ -10,26 +10,35 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.accounting.gaussian import measure_cost
-from headcount.privacy.randomness import Entropy
+from headcount.privacy.accounting.sensitivity import EachByOne
+from headcount.privacy.gate import Gate
+from headcount.privacy.questions import ONE_USER
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def centred_cost(sigma: float, number: int = 1) -> Fraction:
     """ρ of a number of centred counts with a standard error of σ each: number/(8σ²), rounded up."""
-    return measure_cost(2 * sigma, number)
+    return EachByOne(number).cost(2 * sigma)
 
 
 def centred(
-    counts: Sequence[int] | NDArray[np.int64], users: int, sigma: float, entropy: Entropy
-) -> NDArray[np.int64]:
+    counts: Sequence[int] | Integers,
+    users: int,
+    sigma: float | Floats,
+    gate: Gate,
+    purpose: str,
+    delta: Fraction = Fraction(0),
+) -> Integers:
     """Return 2h − N for each count, each with noise of 2σ of its own.
 
-    Formal guarantee: costs `centred_cost` of that many, if a user moves each count by 0 or by 1 and
-    the number of users by exactly 1. The caller has reserved that.
+    Formal guarantee: costs 1/(8σ²) for each count, if a user moves it by 0 or by 1 and the number
+    of users by exactly 1.
     """
-    doubled = [2 * int(count) - users for count in counts]
-    return np.array(entropy.discrete_gaussian(doubled, 2 * sigma), dtype=np.int64)
+    doubled = 2 * np.asarray(counts, dtype=np.int64) - users
+    moved = EachByOne(doubled.size)
+    return gate.noisy(lambda: doubled, moved, 2 * sigma, purpose, delta=delta)
 
 
 class UserCount:
@@ -40,22 +49,20 @@ class UserCount:
         precision: 1 over its variance.
     """
 
-    def __init__(self, users: int, entropy: Entropy, privacy_filter: PrivacyFilter) -> None:
+    def __init__(self, users: int, gate: Gate) -> None:
         self._users = users
-        self._entropy = entropy
-        self._filter = privacy_filter
+        self._gate = gate
         self.estimate = 0.0
         self.precision = 0.0
 
     def measure(self, sigma: float) -> None:
         """Ask once more, with noise of σ, and combine the answer with what is known already.
 
-        Formal guarantee: costs 1/(2σ²), reserved here.
+        Formal guarantee: costs 1/(2σ²).
         """
-        cost = Cost(measure_cost(sigma))
-        self._filter.reserve(cost, "counting all users")
-        (noisy,) = self._entropy.discrete_gaussian([self._users], sigma)
-        self._filter.settle(cost)
+        (noisy,) = self._gate.noisy(
+            lambda: [self._users], ONE_USER, sigma, "counting all users"
+        ).tolist()
         precision = self.precision + sigma**-2
         self.estimate += (noisy - self.estimate) * sigma**-2 / precision
         self.precision = precision

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
 from headcount.privacy.accounting.gaussian import sigma_for
-from headcount.privacy.mechanisms.pcr.centred import UserCount, centred, centred_cost
+from headcount.privacy.gate import Gate
+from headcount.privacy.mechanisms.pcr.centred import UserCount, centred
 from headcount.privacy.mechanisms.pcr.forecast import forecast
 from headcount.privacy.mechanisms.pcr.look import (
     SMALLEST_K_BAR,
@@ -19,7 +19,6 @@ from headcount.privacy.mechanisms.pcr.look import (
 )
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
-from headcount.privacy.randomness import Entropy
 
 #: The shares of ρ that the number of users and the counts at ranks cost.
 USERS = Fraction(1, 100)
@@ -63,8 +62,7 @@ def centred_look(
     users: int,
     settings: Settings,
     budget: Budget,
-    privacy_filter: PrivacyFilter,
-    entropy: Entropy,
+    gate: Gate,
 ) -> CentredLook:
     """Buy the number of users, and counts at ranks.
 
@@ -77,11 +75,10 @@ def centred_look(
         users: N, the number of users who have an item.
         settings: which ranks.
         budget: that of the whole release, of which `USERS` and `SHARE` are used.
-        privacy_filter: is asked first.
-        entropy: where noise comes from.
+        gate: answers with noise.
     """
-    number = UserCount(users, entropy, privacy_filter)
-    total = privacy_filter.left.rho
+    number = UserCount(users, gate)
+    total = gate.left.rho
     if not total:
         return CentredLook(number, {}, math.inf, settings.k_bar, 0)
     number.measure(sigma_for(USERS * total))
@@ -89,11 +86,8 @@ def centred_look(
     if not ranks:
         return CentredLook(number, {}, math.inf, settings.k_bar, 0)
     sigma = sigma_for(SHARE * total, len(ranks)) / 2
-    cost = Cost(centred_cost(sigma, len(ranks)))
-    privacy_filter.reserve(cost, "looking at counts at a few ranks")
     true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
-    noisy = centred(true, users, sigma, entropy)
-    privacy_filter.settle(cost)
+    noisy = centred(true, users, sigma, gate, "looking at counts at a few ranks")
     seen = dict(zip(ranks, ((noisy + number.estimate) / 2).tolist(), strict=True))
     error = math.sqrt(sigma**2 + number.halved_variance)
     curve = _curve(seen, error)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.accounting.gaussian import measure_cost, sigma_for
+from headcount.privacy.accounting.gaussian import sigma_for
+from headcount.privacy.accounting.sensitivity import Together
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.schedule import delta_star
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET, Settings
-from headcount.privacy.randomness import Entropy
 
 #: The share of ρ that the look may cost.
 SHARE = Fraction(1, 100)
@@ -34,8 +34,7 @@ def counts_at_ranks(
     floor: int,
     settings: Settings,
     budget: Budget,
-    privacy_filter: PrivacyFilter,
-    entropy: Entropy,
+    gate: Gate,
 ) -> dict[int, int]:
     """Return noisy counts at the settings' ranks; with no ranks, nothing is paid.
 
@@ -47,19 +46,15 @@ def counts_at_ranks(
         floor: the count that stands for whatever is beyond the end of the list.
         settings: which ranks.
         budget: that of the whole release, of which `SHARE` is used.
-        privacy_filter: is asked first.
-        entropy: where noise comes from.
+        gate: answers with noise.
     """
     ranks = settings.ranks
     if not ranks:
         return {}
     sigma = look_sigma(settings, budget)
-    cost = Cost(measure_cost(sigma, len(ranks)))
-    privacy_filter.reserve(cost)
     true = [int(top[rank - 1]) if rank <= len(top) else floor for rank in ranks]
-    noisy = entropy.discrete_gaussian(true, sigma)
-    privacy_filter.settle(cost)
-    return dict(zip(ranks, noisy, strict=True))
+    noisy = gate.noisy(lambda: true, Together(len(ranks)), sigma)
+    return dict(zip(ranks, noisy.tolist(), strict=True))
 
 
 class RankCurve:

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.accounting.conditioning import conditioned_total
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
@@ -25,8 +27,7 @@ from headcount.privacy.mechanisms.pcr.rounds import ROUNDS
 from headcount.privacy.mechanisms.pcr.schedule import delta_star, levels
 from headcount.privacy.mechanisms.pcr.settings import PRESETS, Settings
 from headcount.privacy.mechanisms.pcr.vetted_release import VettedCounts, vetted_release
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, NamedCounts
+from headcount.privacy.questions import DataView, NamedCounts
 
 #: The private steps of each way to run it, for the account of a release.
 LOOK = "discrete Gaussian noise on the counts at fixed ranks"
@@ -84,12 +85,12 @@ class PCR(Mechanism):
         return self.settings.to_dict()
 
     def prepare(
-        self, view: DataView, entropy: Entropy, progress: Progress
+        self, view: DataView, gate: Gate, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Count the distinct users of each item."""
         progress("counting distinct users per item")
         top = view.highest_counts(self.histogram_limit, with_users=self.vets)
-        return partial(self.on_histogram, top, 0, entropy, progress)
+        return partial(self.on_histogram, top, 0, gate, progress)
 
     @property
     def histogram_limit(self) -> int:
@@ -97,16 +98,18 @@ class PCR(Mechanism):
         return self.settings.k_bar + 1
 
     def on_histogram(
-        self, top: NamedCounts, floor: int, entropy: Entropy, progress: Progress
+        self, top: NamedCounts, floor: int, gate: Gate, progress: Progress
     ) -> MechanismResult:
         """Run Private Count Release on the highest counts of a histogram."""
         if top.users is not None and self.vets:
+            part = gate.part(conditioned_total(self.budget))
             vetted = vetted_release(
-                top.values, floor, top.users, self.settings, self.budget, entropy, progress
+                top.values, floor, top.users, self.settings, self.budget, part, progress
             )
             return self.vetted_result(top, vetted)
+        part = gate.part(self.budget.for_filter)
         released = private_count_release(
-            top.values, floor, self.settings, self.budget, entropy, progress
+            top.values, floor, self.settings, self.budget, part, progress
         )
         return self.result(top, released)
 

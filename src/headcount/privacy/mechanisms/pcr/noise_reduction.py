@@ -6,40 +6,26 @@ one measurement with the final σ would have cost (pcr.md).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost
+from headcount.privacy.accounting.sensitivity import EachByOne
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.schedule import Level
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET
-from headcount.privacy.randomness import Entropy
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 #: The precision after each step, as a share of that of one measurement with the level's σ: from a
 #: 64th up, in steps of the cube root of two. On three sets coarser steps gave up to 5 % fewer
 #: items, and up to 4 percentage points more of them within the target; a later start changed
 #: neither.
 SHARES = tuple(2.0 ** (step / 3) for step in range(-18, 1))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Noisy counts of some items.
-
-    Attributes:
-        counts: the combined measurements of each.
-        sigmas: σ of the combined measurements.
-        cost: what all of them cost.
-    """
-
-    counts: NDArray[np.float64]
-    sigmas: NDArray[np.float64]
-    cost: Cost
 
 
 def step_sigmas(sigma: float) -> list[float]:
@@ -67,22 +53,21 @@ def with_steps(level: Level) -> Level:
     return _InSteps(level.epsilon, level.log_ratio, level.sigma, level.delta_star, level.charging)
 
 
-def measure_in_steps(
-    true_counts: Sequence[int], sigma: float, r: float, entropy: Entropy
-) -> Measured:
+def measure_in_steps(exact: Integers, sigma: float, r: float, gate: Gate) -> tuple[Floats, Floats]:
     """Measure each count until σ is small compared with it, or to the last step.
 
     Whether to go on is decided from the noisy count alone. The steps taken, and what they cost, may
     be published.
+
+    Returns:
+        The combined measurements of each, and σ of these.
     """
-    exact = np.array(true_counts, dtype=np.int64)
     counts = np.zeros(exact.size)
     precisions = np.zeros(exact.size)
     measuring = np.arange(exact.size)
-    cost = Cost()
     for each in step_sigmas(sigma):
-        noisy = np.array(entropy.discrete_gaussian(exact[measuring].tolist(), each), dtype=float)
-        cost += Cost(measure_cost(each)) * measuring.size
+        some = exact[measuring]
+        noisy = gate.noisy(partial(np.asarray, some), EachByOne(some.size), each)
         precision = 1 / each**2
         before = precisions[measuring]
         precisions[measuring] = before + precision
@@ -91,4 +76,4 @@ def measure_in_steps(
         measuring = measuring[~reached]
         if not measuring.size:
             break
-    return Measured(counts, 1 / np.sqrt(precisions), cost)
+    return counts, 1 / np.sqrt(precisions)

@@ -5,22 +5,23 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.accounting.sensitivity import EachByOne
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.look import choose_k_bar, counts_at_ranks
 from headcount.privacy.mechanisms.pcr.noise_reduction import (
     measure_in_steps,
     with_steps,
 )
-from headcount.privacy.mechanisms.pcr.race import entries, races
 from headcount.privacy.mechanisms.pcr.schedule import levels
 from headcount.privacy.mechanisms.pcr.settings import Settings
-from headcount.privacy.randomness import Entropy
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,8 @@ def private_count_release(
     floor: int,
     settings: Settings,
     budget: Budget,
-    entropy: Entropy,
+    gate: Gate,
     progress: Callable[[str], None] = lambda message: None,
-    privacy_filter: PrivacyFilter | None = None,
     k_bar: int | None = None,
 ) -> ReleasedCounts:
     """Release as many candidates as the budget allows, each with a noisy count.
@@ -70,15 +70,12 @@ def private_count_release(
         floor: the largest count that an item missing from a shorter list may have.
         settings: the mechanism's parameters.
         budget: what may be spent.
-        entropy: where noise comes from.
+        gate: answers with noise; before anything was spent its total was the budget's for filters.
         progress: called with what is being done, which may be shown.
-        privacy_filter: if part of the budget has been spent already; the rest is used.
         k_bar: k̄, if it has been chosen already, from what was released; at most the settings' k̄.
     """
-    if privacy_filter is None:
-        privacy_filter = PrivacyFilter(budget.for_filter)
     if k_bar is None:
-        seen = counts_at_ranks(top, floor, settings, budget, privacy_filter, entropy)
+        seen = counts_at_ranks(top, floor, settings, budget, gate)
         k_bar, _ = choose_k_bar(seen, settings, budget)
     if k_bar > settings.k_bar:
         raise ValueError("counts were cut at fewer candidates than these")
@@ -90,41 +87,36 @@ def private_count_release(
     thresholds: list[float] = []
     levels_run = 0
     progress("choosing and measuring items")  # once: the number of levels is an outcome
-    stages = levels(settings, budget, k_bar)
-    for plain, order in races(stages, candidates, alive, entropy):
+    for plain in levels(settings, budget, k_bar):
         level = plain.with_noise(settings.factor(len(positions)))
         if settings.in_steps:
             level = with_steps(level)
-        most_picks = level.most_picks(privacy_filter.left)
+        most_picks = level.most_picks(gate.left)
         if most_picks == 0:
             break
         levels_run += 1
         while most_picks:
-            privacy_filter.reserve(level.most(most_picks))
-            outcome = entries(order, alive, most_picks)
-            items = outcome.picked
-            positions += items
-            thresholds += [level.threshold] * len(items)
+            left = np.flatnonzero(alive)
+            gaps = candidates.counts[left] - (1 + candidates.cutoff)
+            places, reached_bottom = gate.picked(
+                gaps, level.epsilon, level.log_ratio, most_picks, level.picks
+            )
+            items = left[places]
             alive[items] = False
-            picks = len(items) + outcome.reached_bottom
+            positions += items.tolist()
+            thresholds += [level.threshold] * items.size
+            true = candidates.counts[items]
             if settings.in_steps:
-                true = candidates.counts[items].tolist()
-                measured = measure_in_steps(true, level.sigma, settings.r, entropy)
-                counts += measured.counts.tolist()
-                sigmas += measured.sigmas.tolist()
-                privacy_filter.settle(level.cost(picks, 0) + measured.cost)
+                estimates, errors = measure_in_steps(true, level.sigma, settings.r, gate)
+                counts += estimates.tolist()
+                sigmas += errors.tolist()
             else:
-                # Noisy counts are paid for here. No level depends on them, so all are drawn below.
-                sigmas += [level.sigma] * len(items)
-                privacy_filter.settle(level.cost(picks, len(items)))
+                moved = EachByOne(items.size)
+                counts += gate.noisy(partial(np.asarray, true), moved, level.sigma).tolist()
+                sigmas += [level.sigma] * items.size
             # What large counts did not need may be enough to go on with a level that was cut.
-            go_on = settings.in_steps and not outcome.reached_bottom
-            most_picks = level.most_picks(privacy_filter.left) if go_on else 0
-            if most_picks:
-                ((_, order),) = races([plain], candidates, alive, entropy)
-    if not settings.in_steps:
-        true = candidates.counts[positions].tolist()
-        counts += entropy.discrete_gaussian(true, np.array(sigmas))
+            go_on = settings.in_steps and not reached_bottom
+            most_picks = level.most_picks(gate.left) if go_on else 0
     return ReleasedCounts(
         positions=np.array(positions, dtype=np.int64),
         counts=np.array(counts, dtype=np.float64),
@@ -132,5 +124,5 @@ def private_count_release(
         thresholds=np.array(thresholds, dtype=np.float64),
         k_bar=k_bar,
         levels_run=levels_run,
-        spent=privacy_filter.spent,
+        spent=gate.spent,
     )

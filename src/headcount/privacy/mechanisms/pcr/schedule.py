@@ -10,7 +10,8 @@ from headcount.errors import BudgetError
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost
-from headcount.privacy.accounting.rounding import float_above, log_above, quotient_above
+from headcount.privacy.accounting.rounding import float_above, log_above
+from headcount.privacy.accounting.sensitivity import pick_cost
 from headcount.privacy.mechanisms.pcr.settings import SIGMAS_WITHIN_TARGET, Charging, Settings
 
 
@@ -75,19 +76,9 @@ class Level:
             picks = min(picks, left.delta // self.delta_star)
         return picks
 
-    def most(self, picks: int) -> Cost:
-        """Return the most that this level can cost with that many picks."""
-        return Cost(self.each * picks, self.delta(picks))
-
-    def cost(self, picks: int, items: int) -> Cost:
-        """Return what the level cost when ``items`` of its ``picks`` were items."""
-        return Cost(self.pick * picks + self.measure * items, self.delta(picks))
-
-
-def pick_cost(epsilon: float) -> Fraction:
-    """ρ of one pick: ε-bounded range, hence ε²/8 (Durfee & Rogers 2019), rounded up."""
-    numerator, denominator = epsilon.as_integer_ratio()
-    return Fraction(quotient_above(numerator**2, 8 * denominator**2))
+    def picks(self, number: int) -> Cost:
+        """Return what a number of picks cost, without measurements."""
+        return Cost(self.pick * number, self.delta(number))
 
 
 def number_of_levels(settings: Settings, budget: Budget) -> int:

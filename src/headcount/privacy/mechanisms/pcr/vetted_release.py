@@ -13,25 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.conditioning import conditioned_total
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
-from headcount.privacy.mechanisms.pcr.centred import centred_cost
 from headcount.privacy.mechanisms.pcr.centred_look import CentredLook, centred_look
 from headcount.privacy.mechanisms.pcr.forecast import FEW, MORE
 from headcount.privacy.mechanisms.pcr.measuring import Precisions, combined, precisions_for
 from headcount.privacy.mechanisms.pcr.rounds import BOUND_AT, ROUNDS, plan_round
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.pcr.vetting import Round, Vetting
-from headcount.privacy.randomness import Entropy
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # If less than this share of nominees is named, the next round is for items this many times smaller.
 _ENOUGH, _FALLS = 0.5, 1.25
-# Noise scales are rounded up to powers of this, so that many items share a call of the sampler.
-_SIGMA_STEP = 1.01
 # So little noise is none at all: a budget may be larger than counts can use.
 _NO_NOISE = 2.0**-5
 # The least count that a plan takes an item to have.
@@ -69,9 +65,8 @@ def vetted_release(
     users: int,
     settings: Settings,
     budget: Budget,
-    entropy: Entropy,
+    gate: Gate,
     progress: Callable[[str], None] = lambda message: None,
-    privacy_filter: PrivacyFilter | None = None,
     look: CentredLook | None = None,
 ) -> VettedCounts:
     """Release as many candidates as the budget allows, each with a noisy count.
@@ -89,21 +84,18 @@ def vetted_release(
         users: N, the number of users who have an item, counted by the same exact ids.
         settings: k̄, r and the ranks to look at.
         budget: what may be spent.
-        entropy: where noise comes from.
+        gate: answers with noise; before anything was spent its total was `conditioned_total`.
         progress: called with what is being done, which may be shown.
-        privacy_filter: if part of the budget has been spent; its total is `conditioned_total`.
-        look: if it has been bought already, from the same filter.
+        look: if it has been bought already, through the same gate.
     """
-    if privacy_filter is None:
-        privacy_filter = PrivacyFilter(conditioned_total(budget))
     progress("choosing and measuring items")  # once: the number of rounds is an outcome
     if look is None:
-        look = centred_look(top, floor, users, settings, budget, privacy_filter, entropy)
+        look = centred_look(top, floor, users, settings, budget, gate)
     if look.k_bar > settings.k_bar:
         raise ValueError("counts were cut at fewer candidates than these")
     candidates = Candidates.from_top(top, look.k_bar, floor)
-    vetting = Vetting(candidates, look.k_bar, users, entropy, privacy_filter)
-    run = _Run(vetting, look, settings.r, budget, privacy_filter)
+    vetting = Vetting(candidates, look.k_bar, users, gate)
+    run = _Run(vetting, look, settings.r, budget, gate)
     run.name_items()
     return run.measured(Cost(Fraction(budget.rho), budget.delta_selection))
 
@@ -117,14 +109,14 @@ class _Run:
         look: CentredLook,
         r: float,
         budget: Budget,
-        privacy_filter: PrivacyFilter,
+        gate: Gate,
     ) -> None:
         self._vetting = vetting
         self._users = look.users
         self._k_bar = look.k_bar
         self._start = _start(look)
         self._r = r
-        self._filter = privacy_filter
+        self._gate = gate
         self._delta = budget.delta_selection / ROUNDS
         self._rounds = 0
         # The sum of the precisions of the noisy cut-offs, and their sum weighted with these.
@@ -160,7 +152,7 @@ class _Run:
         return waiting & (self._believed() >= bound)
 
     def _affordable(self, planned: Round) -> bool:
-        left = self._filter.left
+        left = self._gate.left
         if not planned.cost.fits(left):
             return False
         found = np.flatnonzero(self._vetting.named)
@@ -192,7 +184,7 @@ class _Run:
         found = np.flatnonzero(self._vetting.named)  # numbers, not places: in the order of the lots
         if found.size:
             found = found[np.argsort(-self._believed()[found], kind="stable")]
-        left = float(self._filter.left.rho) * (1 - 1e-6)
+        left = float(self._gate.left.rho) * (1 - 1e-6)
         number = _largest(found.size, lambda some: self._plan(found[:some]).cost <= left)
         found = found[:number]
         if not number:
@@ -224,17 +216,8 @@ class _Run:
         more = left / plan.cost  # nothing is left over
         if plan.users:
             self._users.measure(max(_NO_NOISE, 2 / math.sqrt(plan.users * more)))
-        sigmas = (plan.items * more) ** -0.5
-        sigmas = _SIGMA_STEP ** np.ceil(
-            np.log(np.maximum(sigmas, _NO_NOISE)) / math.log(_SIGMA_STEP)
-        )
-        noisy = np.zeros(found.size)
-        for sigma in sorted(set(sigmas.tolist())):
-            which = np.flatnonzero(sigmas == sigma)
-            cost = Cost(centred_cost(sigma, which.size))
-            self._filter.reserve(cost)
-            noisy[which] = self._vetting.measure(found[which], sigma)
-            self._filter.settle(cost)
+        sigmas = np.maximum((plan.items * more) ** -0.5, _NO_NOISE)
+        noisy = self._vetting.measure(found, sigmas, "counting the users of items")
         return (noisy + self._users.estimate) / 2, sigmas
 
 

@@ -13,17 +13,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import reach_of_two
+from headcount.privacy.accounting.sensitivity import pick_cost
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.candidates import Candidates
 from headcount.privacy.mechanisms.pcr.centred import centred, centred_cost
-from headcount.privacy.mechanisms.pcr.nomination import nominate
-from headcount.privacy.mechanisms.pcr.schedule import pick_cost
-from headcount.privacy.randomness import Entropy
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+#: What rounds are for, as a label of what was spent on what; it is not published.
+SELECTING = "selecting items"
 # A candidate that only one side has is at most 1 above its side's cut-off: 2 in doubled counts.
 _STRANGER = 2
 
@@ -85,8 +86,7 @@ class Vetting:
         candidates: Candidates,
         k_bar: int,
         users: int,
-        entropy: Entropy,
-        privacy_filter: PrivacyFilter,
+        gate: Gate,
     ) -> None:
         self._real = candidates.counts.size
         # Beyond the end of the histogram there are candidates that nobody has, with the cut-off's
@@ -95,8 +95,7 @@ class Vetting:
         self._counts[: self._real] = candidates.counts
         self._cutoff = candidates.cutoff
         self._users = users
-        self._entropy = entropy
-        self._filter = privacy_filter
+        self._gate = gate
         self._open = np.ones(k_bar, dtype=np.bool_)
         self.places = np.zeros(0, dtype=np.int64)
         self.named = np.zeros(0, dtype=np.bool_)
@@ -121,8 +120,9 @@ class Vetting:
     def run(self, planned: Round, again: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int]:
         """Nominate, test and name; return which new nominees were named, and the noisy N − 2c.
 
-        Formal guarantee: the filter is asked for the whole round before any of its noise is drawn.
-        Later rounds may depend on what the round returns, and on the secret state.
+        Formal guarantee: all that the round does was fixed, in ``planned`` and ``again``, before
+        any of its noise is drawn, and costs at most ``planned.cost``. Later rounds may depend on
+        what the round returns, and on the secret state.
 
         Args:
             planned: the round.
@@ -131,24 +131,31 @@ class Vetting:
         nominations = min(planned.nominations, self.not_nominated)
         if nominations + int(again.sum()) > planned.tests or (again & self.named).any():
             raise ValueError("a round tests more than it was planned for")
-        self._filter.reserve(planned.cost)
-        (cutoff,) = centred([self._cutoff], self._users, planned.cutoff_sigma, self._entropy)
+        (cutoff,) = centred(
+            [self._cutoff], self._users, planned.cutoff_sigma, self._gate, SELECTING
+        )
         left = np.flatnonzero(self._open)
         gaps = self._counts[left] - self._cutoff
-        self._add(left[nominate(gaps, planned.epsilon, nominations, self._entropy)])
+        self._add(left[self._gate.nominated(gaps, planned.epsilon, nominations, SELECTING)])
         tested = np.append(np.flatnonzero(again), np.arange(again.size, self.places.size))
-        noisy = self.measure(tested, planned.sigma)
+        noisy = self.measure(tested, planned.sigma, SELECTING, planned.delta)
         passed = (noisy - int(cutoff) > planned.bound) & (self.places[tested] < self._real)
-        self._filter.settle(planned.cost)
         self.named[tested[passed]] = True
         return self.named[again.size :], -int(cutoff)
 
-    def measure(self, nominees: Integers, sigma: float) -> Integers:
+    def measure(
+        self,
+        nominees: Integers,
+        sigma: float | Floats,
+        purpose: str,
+        delta: Fraction = Fraction(0),
+    ) -> Integers:
         """Return 2h − N of nominees with noise of 2σ; this also counts among their tests.
 
-        Formal guarantee: as for `centred`: the caller has reserved its cost.
+        Formal guarantee: as for `centred`.
         """
-        noisy = centred(self._counts[self.places[nominees]], self._users, sigma, self._entropy)
+        counts = self._counts[self.places[nominees]]
+        noisy = centred(counts, self._users, sigma, self._gate, purpose, delta)
         self._precision[nominees] += sigma**-2
         self._weighted[nominees] += noisy / sigma**2
         return noisy

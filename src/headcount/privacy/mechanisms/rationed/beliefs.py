@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from headcount.privacy.mechanisms.posterior import nonnegative_posterior_mean
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.views.protocol import Integers
+from headcount.privacy.questions import Integers
 
 #: σ as exponents of `TUNING.sigma_step`, which take a quarter of the memory of floats.
 Steps = NDArray[np.int16]

@@ -6,7 +6,7 @@ from headcount.privacy.mechanisms.rationed.beliefs import Expected, Found
 from headcount.privacy.mechanisms.rationed.losses import ItemLosses
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.views.protocol import Integers
+from headcount.privacy.questions import Integers
 
 #: The mean of the highest fifth of a standard normal: φ(z)/0.2 at z = Φ⁻¹(0.8).
 HEAVIEST = 1.40

@@ -12,7 +12,7 @@ import numpy as np
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats, last_that_stands_out
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.views.protocol import GRID, Integers
+from headcount.privacy.questions import GRID, Integers
 
 #: The weight of the rarest item kept, when a user's losses are added up.
 FINE = 2**8

@@ -6,6 +6,7 @@ from functools import partial
 from typing import ClassVar
 
 from headcount.privacy.accounting.budget import Budget
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
@@ -15,8 +16,7 @@ from headcount.privacy.mechanisms.base import (
 )
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.rationed.rationed_release import RationedCounts, rationed_release
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, Pairs
+from headcount.privacy.questions import DataView, Pairs
 
 #: The private steps, as a release lists them.
 SIZES = "discrete Gaussian noise on how many users have how many items"
@@ -60,14 +60,15 @@ class Rationed(Mechanism):
         return {"r": self.r}
 
     def prepare(
-        self, view: DataView, entropy: Entropy, progress: Progress
+        self, view: DataView, gate: Gate, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Gather the pairs of users and items."""
         progress("collecting user–item pairs")
-        return partial(self._run, view.pairs(), entropy, progress)
+        return partial(self._run, view.pairs(), gate, progress)
 
-    def _run(self, pairs: Pairs, entropy: Entropy, progress: Progress) -> MechanismResult:
-        return self.result(pairs, rationed_release(pairs, self.r, self.budget, entropy, progress))
+    def _run(self, pairs: Pairs, gate: Gate, progress: Progress) -> MechanismResult:
+        part = gate.part(self.budget.for_filter)
+        return self.result(pairs, rationed_release(pairs, self.r, self.budget, part, progress))
 
     def result(self, pairs: Pairs, released: RationedCounts, **more: object) -> MechanismResult:
         """Return the result of a run, with the names of its items."""

@@ -16,7 +16,7 @@ from headcount.privacy.mechanisms.rationed.estimates import bias, variances
 from headcount.privacy.mechanisms.rationed.prices import Centring, enough, needed
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.views.protocol import GRID, Integers
+from headcount.privacy.questions import GRID, Integers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats
-from headcount.views.protocol import RATION, Integers
+from headcount.privacy.questions import RATION, Integers
 
 #: m is rounded down to a multiple of 1/STEPS, which lowers what users can afford by 1.6 % at most.
 STEPS = 64

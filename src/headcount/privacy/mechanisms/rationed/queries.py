@@ -3,18 +3,26 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
-from headcount.privacy.accounting.gaussian import ensure_covers, measure_cost, reach, sigma_for
+from headcount.privacy.accounting.gaussian import reach, sigma_for
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.prices import NOT_CENTRED, Centring, Prices
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import GRID, Integers, Population, Sensitivity
+from headcount.privacy.questions import (
+    GRID,
+    USERS_IN_BINS,
+    Integers,
+    Population,
+    clipped_sums,
+    lost_features,
+    weights_norm,
+)
 
 #: The unit of weights in discovery; a user's weights have at most this norm.
 UNIT = 2**14
@@ -33,28 +41,23 @@ LOSING = "measuring the loss from users with many items"
 class PaidQueries:
     """Questions to the population, each paid for before it is asked."""
 
-    def __init__(self, population: Population, entropy: Entropy, filter_: PrivacyFilter) -> None:
+    def __init__(self, population: Population, gate: Gate) -> None:
         self.population = population
-        self.entropy = entropy
-        self.filter = filter_
+        self.gate = gate
 
     def sizes(self, rho: Fraction) -> Sizes:
         """Ask how many users have how many items not found yet: each user is in one bin at most."""
         sigma = sigma_for(rho)
-        cost = Cost(measure_cost(sigma))
-        ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
-        self.filter.reserve(cost, SIZES)
-        bins = _bins(self.population.sizes(Sizes.BOUNDS))
-        noisy = self.entropy.discrete_gaussian(bins, sigma)
-        self.filter.settle(cost)
-        return Sizes(noisy, sigma)
+        noisy = self.gate.noisy(
+            lambda: _bins(self.population.sizes(Sizes.BOUNDS)), USERS_IN_BINS, sigma, SIZES
+        )
+        return Sizes(noisy.tolist(), sigma)
 
     def discover(
         self, rho: Fraction, delta: Fraction, sizes: Sizes
     ) -> tuple[NDArray[np.float64], float]:
         """Find items whose noisy weight exceeds a threshold; return the weights and σ."""
         sigma = float(math.ceil(sigma_for(rho) * UNIT))
-        cost = Cost(measure_cost(sigma, UNIT**2), delta)
         # At least 1, so that only items that somebody gave weight to are looked at.
         looked_at = max(1, math.floor(LOOKED_AT * Fraction(sigma)))
         bounds = thresholds(sigma, looked_at, delta)
@@ -63,49 +66,37 @@ class PaidQueries:
             (most for most in Sizes.UPPERS if most <= MOST_ITEMS),
             key=lambda most: (sizes.weight_within(most) / bounds[most], most),
         )
-        bound = bounds[most_items]
-        ensure_covers(cost.rho, sigma, Sensitivity.weights(UNIT))
-        self.filter.reserve(cost, FINDING)
-        weights = self.population.weights(UNIT, most_items, looked_at)
-        true = weights.values.tolist()
-        noisy = np.array(self.entropy.discrete_gaussian(true, sigma), dtype=np.float64)
-        places = np.flatnonzero(noisy > bound)
+        weights = cache(lambda: self.population.weights(UNIT, most_items, looked_at))
+        noisy = self.gate.noisy(
+            lambda: weights().values, weights_norm(UNIT), sigma, FINDING, delta=delta
+        )
+        places = np.flatnonzero(noisy > bounds[most_items])
         # Ties are broken at random: the population's own order may depend on who has what.
-        places = places[np.lexsort((self._lots(places.size), -noisy[places]))]
-        self.population.found(weights, places.tolist())
-        self.filter.settle(cost)
+        places = places[np.lexsort((self.gate.lots(places.size), -noisy[places]))]
+        self.population.found(weights(), places.tolist())
         return noisy[places] / UNIT, sigma / UNIT
-
-    def _lots(self, number: int) -> NDArray[np.uint64]:
-        """Return words that are all different, so that every order of them is equally likely."""
-        while len(set((lots := self.entropy.words(number)).tolist())) < number:
-            pass
-        return lots
 
     def counts(
         self, sigmas: NDArray[np.float64], rho: Fraction, centring: Centring = NOT_CENTRED
     ) -> NDArray[np.float64]:
         """Count found items, each with noise of its own σ; an infinite σ leaves an item out."""
-        cost, prices = Cost(rho), Prices.of(sigmas, rho, centring)
-        # A shift of a costs a²/2(GRID·σ)², and shares keep Σ price·a² ≤ GRID²·RATION. So price·ρ
-        # must cover a squared shift of GRID²·RATION.
-        noises = [*zip(prices.whole.tolist(), sigmas.tolist(), strict=True)]
-        for price, sigma in {*noises, (prices.users, centring.sigma)}:
-            if math.isfinite(sigma):
-                ensure_covers(price * cost.rho, GRID * sigma, Sensitivity.clipped_sums())
-        self.filter.reserve(cost, COUNTING)
-        sums = self.population.clipped_sums(prices.items, prices.base)
-        users, unit = 0, centring.unit
-        if centring.centre:
-            (users,) = self.entropy.discrete_gaussian([sums.users], GRID * centring.sigma)
-        centred = unit * sums.items - centring.centre * sums.users
+        prices = Prices.of(sigmas, rho, centring)
+        kept, centre, unit = np.isfinite(sigmas), centring.centre, centring.unit
+        scales, weights = unit * GRID * sigmas[kept], prices.whole[kept]
+        if centre:
+            scales = np.append(scales, GRID * centring.sigma)
+            weights = np.append(weights, unit**2 * prices.users)
+
+        def ask() -> Integers:
+            sums = self.population.clipped_sums(prices.items, prices.base)
+            centred = (unit * sums.items - centre * sums.users)[kept]
+            return np.append(centred, sums.users) if centre else centred
+
+        drawn = self.gate.noisy(
+            ask, clipped_sums(weights, unit), scales, COUNTING, charge=rho
+        ).astype(np.float64)
         noisy = np.zeros(sigmas.size)
-        for sigma in sorted(set(sigmas[np.isfinite(sigmas)].tolist())):
-            places = np.flatnonzero(sigmas == sigma)
-            values = centred[places].tolist()
-            noisy[places] = self.entropy.discrete_gaussian(values, unit * GRID * sigma)
-            noisy[places] += centring.centre * users
-        self.filter.settle(cost)
+        noisy[kept] = drawn[:-1] + centre * drawn[-1] if centre else drawn
         return noisy / (unit * GRID)
 
     def losers(
@@ -121,27 +112,27 @@ class PaidQueries:
             rho: what to spend.
         """
         sigma = sigma_for(rho)
-        cost = Cost(measure_cost(sigma))
-        ensure_covers(cost.rho, sigma, Sensitivity.users_in_bins())
-        self.filter.reserve(cost, LOSING)
-        lost = self.population.losers(prices.items, weights, Losers.BOUNDS, prices.base)
-        noisy = self.entropy.discrete_gaussian(_bins(lost), sigma)
-        self.filter.settle(cost)
-        return Losers(np.array(noisy, dtype=np.float64), sigma, mass, most)
+
+        def ask() -> list[int]:
+            lost = self.population.losers(prices.items, weights, Losers.BOUNDS, prices.base)
+            return _bins(lost)
+
+        noisy = self.gate.noisy(ask, USERS_IN_BINS, sigma, LOSING)
+        return Losers(noisy.astype(np.float64), sigma, mass, most)
 
     def lost(
         self, prices: Prices, features: Sequence[Integers], most: Sequence[int], rho: Fraction
     ) -> tuple[Floats, float]:
         """Return how much of each feature is lost, each user clipped to ``most``, and σ."""
-        squared = sum(each**2 for each in most)
-        sigma = float(math.ceil(sigma_for(rho, squared)))
-        cost = Cost(measure_cost(sigma, squared))
-        ensure_covers(cost.rho, sigma, Sensitivity.lost(most))
-        self.filter.reserve(cost, LOSING)
-        sums = self.population.lost(prices.items, features, most, prices.base)
-        noisy = self.entropy.discrete_gaussian(sums, sigma)
-        self.filter.settle(cost)
-        return np.array(noisy, dtype=np.float64), sigma
+        moved = lost_features(most)
+        sigma = float(math.ceil(sigma_for(rho, moved.squared)))
+        noisy = self.gate.noisy(
+            lambda: self.population.lost(prices.items, features, most, prices.base),
+            moved,
+            sigma,
+            LOSING,
+        )
+        return noisy.astype(np.float64), sigma
 
 
 def _bins(at_least: list[int]) -> list[int]:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import sigma_for
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
 from headcount.privacy.mechanisms.rationed.forecast import lost, second_share
@@ -43,8 +44,7 @@ from headcount.privacy.mechanisms.rationed.prices import Prices
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
 from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import GRID, Population
+from headcount.privacy.questions import GRID, Population
 
 #: The largest clipping bound, as engines clip in 64 bits; nobody loses as much as this.
 _MOST_CLIP = 2.0**53
@@ -77,9 +77,8 @@ def rationed_release(
     population: Population,
     r: float,
     budget: Budget,
-    entropy: Entropy,
+    gate: Gate,
     progress: Callable[[str], None] = lambda message: None,
-    privacy_filter: PrivacyFilter | None = None,
     sizes: Sizes | None = None,
 ) -> RationedCounts:
     """Find items and release their counts.
@@ -93,13 +92,12 @@ def rationed_release(
         population: who has what.
         r: the target relative error.
         budget: what may be spent.
-        entropy: where noise comes from.
+        gate: answers with noise; what it has left is used.
         progress: called with a description of the current step, which may be shown.
-        privacy_filter: the filter, if part of the budget has been spent; the rest is used.
         sizes: how many users have how many items, if that has been asked already.
     """
-    asking = PaidQueries(population, entropy, privacy_filter or PrivacyFilter(budget.for_filter))
-    rho, delta = asking.filter.left.rho, asking.filter.left.delta
+    asking = PaidQueries(population, gate)
+    rho, delta = gate.left.rho, gate.left.delta
     found = Found()
     # Reported once: later steps, and their number, follow from noisy answers, which progress would
     # reveal if the run then failed.
@@ -113,7 +111,7 @@ def rationed_release(
         weights, sigma = asking.discover(share * rho, delta / 2, left)
         found.add(weights, sigma, left)
     if not found.number:
-        return _nothing(asking.filter)
+        return _nothing(asking.gate)
     rough = found.rough_counts()
     noise = coarse_noise(found, rough, sigma_for(TUNING.coarse * rho))
     # Not centred: an error common to all goes unnoticed. It cost 4 % on yelp_5core at ρ = 0.1.
@@ -122,7 +120,7 @@ def rationed_release(
     search = _Search(asking, beliefs, sizes, r, rho)
     point, losses = search.run()
     # Costs, and so losses, stay as in the questions; the remaining budget decides the noise.
-    rest = asking.filter.left.rho
+    rest = asking.gate.left.rho
     scale = math.sqrt(search.ration / rest)
     sigmas = np.maximum(scale * point.sigmas, sigma_for(rest))
     chosen = np.full(found.number, np.inf)
@@ -139,8 +137,8 @@ def rationed_release(
         errors=errors[good],
         noisy=measured[good],
         sigmas=sigmas[good],
-        spent=asking.filter.spent,
-        spent_on=asking.filter.spent_on,
+        spent=asking.gate.spent,
+        spent_on=asking.gate.spent_on,
     )
 
 
@@ -154,7 +152,7 @@ class _Search:
         self.rho = rho
         asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
         #: The planned ration for the counts. Costs are parts of it, whatever is left in the end.
-        self.ration = asking.filter.left.rho - asked * rho
+        self.ration = asking.gate.left.rho - asked * rho
         self.points = path(beliefs, r, sigma_for(self.ration))
         loads = np.array([point.load for point in self.points])
         self.before = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
@@ -214,7 +212,7 @@ class _Search:
 
     def _noise(self, *, features: bool) -> float:
         """Return the ratio of noise to planned noise, if nothing else is asked."""
-        rest = self.asking.filter.left.rho - features * TUNING.features_asked * self.rho
+        rest = self.asking.gate.left.rho - features * TUNING.features_asked * self.rho
         return math.sqrt(self.ration / rest)
 
     def _promised(self, place: int, expected: tuple[Floats, Floats]) -> int:
@@ -350,7 +348,7 @@ def _prices(beliefs: Beliefs, point: Point, ration: Fraction) -> Prices:
     return Prices.of(sigmas, ration, point.centring)
 
 
-def _nothing(paid: PrivacyFilter) -> RationedCounts:
+def _nothing(paid: Gate) -> RationedCounts:
     none = np.zeros(0)
     return RationedCounts(
         np.zeros(0, dtype=np.int64), none, none, none, none, paid.spent, paid.spent_on

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import PrivacyFilter
-from headcount.privacy.accounting.gaussian import ensure_covers
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.base import (
     Mechanism,
     MechanismResult,
@@ -19,8 +18,7 @@ from headcount.privacy.mechanisms.base import (
 )
 from headcount.privacy.mechanisms.pcr.settings import Settings
 from headcount.privacy.mechanisms.threshold.threshold_release import Thresholding, threshold_release
-from headcount.privacy.randomness import Entropy
-from headcount.views.protocol import DataView, NamedCounts, Sensitivity
+from headcount.privacy.questions import DataView, NamedCounts
 
 
 @dataclass(frozen=True)
@@ -51,20 +49,18 @@ class Threshold(Mechanism):
         return self.thresholding.to_dict()
 
     def prepare(
-        self, view: DataView, entropy: Entropy, progress: Progress
+        self, view: DataView, gate: Gate, progress: Progress
     ) -> Callable[[], MechanismResult]:
         """Count users per item, with a limit on the items of each user."""
         progress("counting users per item, with a bound on the items of each")
         method = self.thresholding
-        moved = Sensitivity.bounded_counts(method.max_items_per_user)
-        ensure_covers(method.cost.rho, method.sigma, moved)
         bounded = view.bounded_counts(method.max_items_per_user, method.looked_at)
-        return partial(self._run, bounded, entropy, progress)
+        return partial(self._run, bounded, gate, progress)
 
-    def _run(self, bounded: NamedCounts, entropy: Entropy, progress: Progress) -> MechanismResult:
+    def _run(self, bounded: NamedCounts, gate: Gate, progress: Progress) -> MechanismResult:
         progress("adding noise")
         released = threshold_release(
-            bounded.values, self.thresholding, entropy, PrivacyFilter(self.budget.for_filter)
+            bounded.values, self.thresholding, gate.part(self.budget.for_filter)
         )
         noisy = released.counts.astype(np.float64)
         sigmas = np.full(noisy.size, self.thresholding.sigma)

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from headcount.errors import BudgetError, SettingsError
 from headcount.privacy.accounting.budget import Budget
-from headcount.privacy.accounting.filter import Cost, PrivacyFilter
+from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.gaussian import measure_cost, reach, sigma_for
+from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.pcr.candidates import LARGEST_COUNT
-from headcount.privacy.randomness import Entropy
+from headcount.privacy.questions import bounded_counts
 
 #: What share of the target error σ may be at the threshold: 91 % of such counts are within it.
 ACCURATE = 0.58
@@ -91,8 +92,7 @@ class ThresholdedCounts:
 def threshold_release(
     counts: Sequence[int] | NDArray[np.int64],
     method: Thresholding,
-    entropy: Entropy,
-    privacy_filter: PrivacyFilter,
+    gate: Gate,
 ) -> ThresholdedCounts:
     """Add noise to every count and release those that exceed the threshold.
 
@@ -106,17 +106,15 @@ def threshold_release(
     Args:
         counts: the counts of the bounded histogram.
         method: σ and T.
-        entropy: where noise comes from.
-        privacy_filter: is asked first.
+        gate: answers with noise.
     """
     true = np.asarray(counts, dtype=np.int64)
     if true.size and not method.looked_at <= true.min() <= true.max() <= LARGEST_COUNT:
         raise ValueError("counts must be those that are looked at")
-    privacy_filter.reserve(method.cost)
-    noisy = np.array(entropy.discrete_gaussian(true.tolist(), method.sigma), dtype=np.int64)
-    privacy_filter.settle(method.cost)
+    moved, delta = bounded_counts(method.max_items_per_user), method.cost.delta
+    noisy = gate.noisy(lambda: true, moved, method.sigma, delta=delta)
     positions = np.flatnonzero(noisy > method.threshold)
-    return ThresholdedCounts(positions, noisy[positions], privacy_filter.spent)
+    return ThresholdedCounts(positions, noisy[positions], gate.spent)
 
 
 def _checked(most: int | None) -> int:

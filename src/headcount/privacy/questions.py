@@ -7,6 +7,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.privacy.accounting.sensitivity import Together, Weighted
+
 Integers = NDArray[np.int64]
 
 #: The unit of a contribution in `clipped_sums` and `lost`: a whole user counts for this much.
@@ -29,47 +31,43 @@ LARGEST_RATION = 2**30
 FACTOR_BITS = 16
 
 
-class Sensitivity:
-    """The squared l2 sensitivity of each answer to adding or removing one user.
+# The sensitivity of each answer to adding or removing one user. Mechanisms hand it to the gate with
+# the question, computed from the same arguments that they ask with.
 
-    Mechanisms compare what they are about to charge with this, computed from the same arguments
-    that they ask with (`accounting.gaussian.ensure_covers`).
+#: Of histograms of users, as differences between adjacent bounds: a user is in one bin.
+USERS_IN_BINS = Together(1)
+#: Of each number of `Everybody`: a user is counted once or not at all.
+ONE_USER = Together(1)
+
+
+def weights_norm(unit: int) -> Together:
+    """Of `weights`: n weights of at most ⌊√(unit² // n)⌋ each."""
+    return Together(unit**2)
+
+
+def clipped_sums(costs: Integers, unit: int = 1) -> Weighted:
+    """Of `clipped_sums` times a unit: (base + the costs of the user's items)·share² are limited.
+
+    Args:
+        costs: of moving each number of the answer by one user.
+        unit: what the answer was multiplied with.
     """
+    return Weighted(costs, unit**2 * GRID**2 * RATION)
 
-    @staticmethod
-    def users_in_bins() -> int:
-        """For histograms of users, as differences between adjacent bounds: a user is in one bin."""
-        return 1
 
-    @staticmethod
-    def users() -> int:
-        """For each number of `Everybody`: a user is counted once or not at all."""
-        return 1
+def lost_features(most: Sequence[int]) -> Together:
+    """Of `lost`: each feature moves by at most its own bound."""
+    return Together(sum(each**2 for each in most))
 
-    @staticmethod
-    def weights(unit: int) -> int:
-        """For `weights`: n weights of at most ⌊√(unit² // n)⌋ each."""
-        return unit**2
 
-    @staticmethod
-    def clipped_sums() -> int:
-        """For `clipped_sums`: (base + the costs of the user's items)·share², whatever these are."""
-        return GRID**2 * RATION
+def scaled_sums(ration_squared: int) -> Together:
+    """Of `Amounts.scaled_sums`: the squared norm of each user's amounts is at most this."""
+    return Together(ration_squared)
 
-    @staticmethod
-    def lost(most: Sequence[int]) -> int:
-        """For `lost`: each feature moves by at most its own bound."""
-        return sum(each**2 for each in most)
 
-    @staticmethod
-    def scaled_sums(ration_squared: int) -> int:
-        """For `Amounts.scaled_sums`: the squared norm of each user's amounts is at most this."""
-        return ration_squared
-
-    @staticmethod
-    def bounded_counts(max_items_per_user: int) -> int:
-        """For `bounded_counts`: at most this many counts move, by 1 each."""
-        return max_items_per_user
+def bounded_counts(max_items_per_user: int) -> Together:
+    """Of `bounded_counts`: at most this many counts move, by 1 each."""
+    return Together(max_items_per_user)
 
 
 @dataclass(frozen=True)
