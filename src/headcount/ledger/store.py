@@ -5,6 +5,7 @@ advisory lock (PostgreSQL) from before it reads the entries until it has committ
 what it read is still true when it writes.
 """
 
+import logging
 import os
 import socket
 import sqlite3
@@ -326,7 +327,16 @@ def _answered_within(seconds: float, connection: sa.Connection) -> Iterator[None
             over.set()
 
 
-# hide_parameters: SQLAlchemy's own errors must not hold what was being written.
+def _engine(kind: str, connect: Callable[[], Any], **options: Any) -> sa.Engine:  # noqa: ANN401
+    """Return an engine that keeps to itself where it connects to and what it writes."""
+    engine = sa.create_engine(
+        kind, creator=connect, poolclass=sa.NullPool, hide_parameters=True, **options
+    )
+    # If Ctrl-C comes while it closes a connection it logs that, with host and user.
+    engine.pool.logger = logging.Logger("headcount", logging.CRITICAL + 1)
+    return engine
+
+
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
         # Read-write, but never created: a mistyped name must not become an empty ledger.
@@ -338,9 +348,7 @@ def _sqlite(path: Path, patience: float) -> sa.Engine:
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
-    engine = sa.create_engine(
-        "sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True
-    )
+    engine = _engine("sqlite://", connect)
 
     def begin(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get("writes")
@@ -363,10 +371,4 @@ def _postgres(url: str, patience: float) -> sa.Engine:
         settings: dict[str, Any] = {**CONNECTION_DEFAULTS, **conninfo_to_dict(url)}
         return psycopg.connect(**settings)
 
-    return sa.create_engine(
-        "postgresql+psycopg://",
-        creator=connect,
-        poolclass=sa.NullPool,
-        hide_parameters=True,
-        isolation_level="READ COMMITTED",
-    )
+    return _engine("postgresql+psycopg://", connect, isolation_level="READ COMMITTED")
