@@ -27,6 +27,7 @@ from headcount.errors import (
 )
 from headcount.ledger.entries import NO_HASH, Entry, StoredEntry, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
+from headcount.ledger.file import make_private, require_file, require_one_name
 
 #: 1 had entries only. 2 had stored releases too, and a key that identified questions. 3 has no key,
 #: and room for what is not settled yet. 4 has budgets for one user within one period, which an
@@ -197,7 +198,30 @@ class Store:
             writes: whether it may write; at any time only one does.
         """
         if not self._is_server:
-            self._require_file()
+            require_file(self._path)
+        committing = False
+        try:
+            with self._opened(writes=writes) as transaction:
+                yield transaction
+                committing = writes
+        except LedgerError as error:
+            if not committing or not self._has(transaction.head, error):
+                raise
+
+    def _has(self, head: str, error: LedgerError) -> bool:
+        """Whether an entry is there although its commit failed: only the answer may be lost."""
+        try:
+            # Writing waits until a server has ended the transaction whose connection was lost.
+            with self._opened(writes=True) as after:
+                return head in after.hashes()
+        except LedgerError:
+            raise LedgerUnavailableError(
+                f"{error}. Whether this was written is not known: look at `headcount ledger log` "
+                "once the ledger can be used"
+            ) from None
+
+    @contextmanager
+    def _opened(self, *, writes: bool) -> Iterator[Transaction]:
         with self._translated(), ExitStack() as until_it_is_ours, ExitStack() as stack:
             until_it_is_ours.enter_context(self._waiting())
             connection = stack.enter_context(self._connected(writes=writes))
@@ -211,24 +235,13 @@ class Store:
                     _raise_alone(VerificationError(message))
                 raise
 
-    def _require_file(self) -> None:
-        try:
-            there = self._path.is_file()
-        except OSError as error:  # a folder that may not be read
-            why = f"the ledger cannot be used: {error.strerror}"
-            raise LedgerUnavailableError(why) from None
-        if not there:
-            raise LedgerError(
-                f"there is no ledger {str(self._path)!r}; create one with `headcount ledger init`"
-            )
-
     def create(self) -> None:
         """Make the tables, unless they are there."""
         if not self._is_server:
             if not self._path.parent.is_dir():
                 raise LedgerError(f"there is no folder {str(self._path.parent)!r} for the ledger")
             with self._translated():
-                _make_private(self._path)
+                make_private(self._path)
                 sqlite3.connect(self._path).close()
         with self._translated(), self._connected(writes=True) as connection:
             there = sa.inspect(connection).get_table_names()
@@ -298,10 +311,15 @@ def _is(row: sa.Row[Any], *kinds: type) -> bool:
     return all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
 
 
-def _make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read; SQLite gives its journal the same rights."""
-    with suppress(OSError):  # it is there, or SQLite will say why it cannot be made
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+@contextmanager
+def _unless_another_did() -> Iterator[None]:
+    """Do without making the tables if another process made them at the same moment."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        # What PostgreSQL says once the other has committed: a name that is taken, or a table.
+        if getattr(error.orig, "sqlstate", "") not in ("23505", "42P07"):
+            raise
 
 
 @contextmanager
@@ -339,6 +357,7 @@ def _engine(kind: str, connect: Callable[[], Any], **options: Any) -> sa.Engine:
 
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
+        require_one_name(path)
         # Read-write, but never created: a mistyped name must not become an empty ledger.
         address = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
