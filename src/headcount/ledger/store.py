@@ -1,8 +1,8 @@
 """Where entries are kept: a SQLite file or a PostgreSQL database, through SQLAlchemy.
 
-One transaction at a time writes. It holds the lock of the file (SQLite, BEGIN IMMEDIATE) or an
-advisory lock (PostgreSQL) from before it reads the entries until it has committed to disk, so
-what it read is still true when it writes.
+One transaction at a time writes. It holds the lock of the file (SQLite, BEGIN IMMEDIATE) or of a
+table (PostgreSQL) from before it reads the entries until it has committed to disk, so what it read
+is still true when it writes.
 """
 
 import logging
@@ -33,13 +33,11 @@ from headcount.ledger.file import make_private, require_file, require_one_name
 #: and room for what is not settled yet. 4 has budgets for one user within one period, which an
 #: older headcount would take for budgets of users.
 SCHEMA_VERSION = 4
-#: How much room a reservation sets aside in a SQLite file for the release that it will be settled
-#: with: some hundred thousand items, and what the journal needs for that.
-ROOM, ROOM_IN_JOURNAL = 2**22, 2**16
+#: How much room a reservation leaves in a SQLite file for what is settled until the next one: some
+#: hundred thousand items, and what the journal needs for that (ledger.md).
+ROOM, ROOM_IN_JOURNAL = 2**22, 2**17
 #: How many seconds another process may hold the ledger before the caller is told.
 SILENCE = 2.0
-#: The name of the advisory lock, which is the same everywhere and means nothing.
-_POSTGRES_LOCK = 0x6865616463
 
 _metadata = sa.MetaData()
 _entries = sa.Table(
@@ -62,14 +60,13 @@ _releases = sa.Table(
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+# In SQLite alone. What is in it means nothing.
 _room = sa.Table(
     "headcount_room",
-    _metadata,
+    sa.MetaData(),
     sa.Column("identity", sa.Text, primary_key=True),
     sa.Column("filler", sa.LargeBinary, nullable=False),
 )
-# The row that is rewritten with each reservation, so that the journal is as large as that row.
-_JOURNAL = ""
 
 
 class Transaction:
@@ -148,20 +145,9 @@ class Transaction:
             return []
         return list(self._connection.execute(sa.select(_releases.c.number)).scalars())
 
-    def make_room(self, identity: str) -> None:
-        """Set aside room in a SQLite file for what a reservation will be settled with.
-
-        A full disk is noticed now, when nothing has been spent yet.
-        """
-        if self._connection.dialect.name == "sqlite":
-            self.free_room(_JOURNAL)
-            for name, size in ((_JOURNAL, ROOM_IN_JOURNAL), (identity, ROOM)):
-                filler = sa.func.zeroblob(size)
-                self._connection.execute(_room.insert().values(identity=name, filler=filler))
-
-    def free_room(self, identity: str) -> None:
-        """Free the room of a reservation."""
-        self._connection.execute(_room.delete().where(_room.c.identity == identity))
+    def make_room(self) -> None:
+        """Leave room for what is settled next; a full disk is noticed before anything is spent."""
+        _make_room(self._connection)
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
@@ -174,6 +160,27 @@ class Transaction:
                 self._connection.exec_driver_sql(statement)
         self._connection.execute(_head.update().values(version=SCHEMA_VERSION))
         self.version = SCHEMA_VERSION
+
+
+def _make_room(connection: sa.Connection) -> None:
+    """Leave room in a SQLite file, and in its journal, for what is settled next (ledger.md)."""
+    if connection.dialect.name != "sqlite":
+        return
+
+    def fill(size: int) -> None:
+        filler = sa.func.zeroblob(size)
+        connection.execute(_room.insert().values(identity="", filler=filler))
+
+    _room.create(connection, checkfirst=True)
+    # This is what lengthens the journal, which keeps what was there before.
+    connection.execute(_room.delete())
+    pragmas = ("freelist_count", "page_size")
+    pages, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
+    if pages * size < ROOM:
+        fill(ROOM)
+        # What is deleted is overwritten (secure_delete): these pages are on the disk, and free.
+        connection.execute(_room.delete())
+    fill(ROOM_IN_JOURNAL)
 
 
 class Store:
@@ -225,6 +232,9 @@ class Store:
         with self._translated(), ExitStack() as until_it_is_ours, ExitStack() as stack:
             until_it_is_ours.enter_context(self._waiting())
             connection = stack.enter_context(self._connected(writes=writes))
+            if writes and self._is_server:
+                # Only who may write to the ledger can take, and so hold, this lock.
+                connection.exec_driver_sql(f"LOCK TABLE {_head.name} IN EXCLUSIVE MODE")
             transaction = Transaction(connection, writes=writes)
             until_it_is_ours.close()
             try:
@@ -243,7 +253,7 @@ class Store:
             with self._translated():
                 make_private(self._path)
                 sqlite3.connect(self._path).close()
-        with self._translated(), self._connected(writes=True) as connection:
+        with self._translated(), _unless_another_did(), self._connected(writes=True) as connection:
             there = sa.inspect(connection).get_table_names()
             if _head.name in there:
                 return
@@ -254,6 +264,7 @@ class Store:
             _metadata.create_all(connection)
             first = {"version": SCHEMA_VERSION, "number": 0, "hash": NO_HASH}
             connection.execute(_head.insert().values(first))
+            _make_room(connection)
 
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[sa.Connection]:
@@ -271,7 +282,6 @@ class Store:
                 patience = f"{round(1000 * self._patience)}ms"
                 for name, value in (("synchronous_commit", "on"), ("lock_timeout", patience)):
                     connection.execute(sa.select(sa.func.set_config(name, value, True)))
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_POSTGRES_LOCK)))
             yield connection
 
     @contextmanager
@@ -365,6 +375,7 @@ def _sqlite(path: Path, patience: float) -> sa.Engine:
         # that is kept and overwritten, not unlinked, the folder need not be synced for that.
         connection.execute("PRAGMA journal_mode = PERSIST")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
     engine = _engine("sqlite://", connect)
