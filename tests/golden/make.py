@@ -67,7 +67,7 @@ def tables() -> dict[str, pa.Table]:
 def main(folder: Path) -> None:
     """Write the files; refuse to replace any."""
     folder.mkdir()
-    store.ROOM = 2**12  # the ledger has an open reservation, and need not be large
+    store.ROOM = store.ROOM_IN_JOURNAL = 2**12  # the ledger need not be large
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
     ledger = hc.Ledger(folder / "ledger.db", actor="ann", clock=lambda: noon)
     ledger.init("shop", budget=hc.Budget(rho=40, delta=1e-4))

@@ -160,7 +160,7 @@ def test_a_published_release_is_found(opened, tmp_path, form):
 def as_first_form(where):
     for statement in (
         "DROP TABLE headcount_releases",
-        "DROP TABLE headcount_room",
+        "DROP TABLE IF EXISTS headcount_room",
         "UPDATE headcount_ledger SET version = 1",
     ):
         change(where, statement)

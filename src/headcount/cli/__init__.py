@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import gc
 import io
+import logging
 import os
 import signal
 import sys
@@ -75,6 +76,9 @@ def main() -> NoReturn:
     for number in _ENDING_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and a shell's & ask for
             signal.signal(number, _end)
+    # What libraries log, and errors that nobody can catch, may name hosts, users and values.
+    logging.getLogger().addHandler(logging.NullHandler())
+    sys.unraisablehook = lambda unraisable: None
     if sys.stderr is None:  # closed before the start; there is nobody to talk to
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -4,19 +4,14 @@ import sqlite3
 
 from headcount.errors import LedgerError, LedgerUnavailableError
 
-
-class LedgerFullError(LedgerUnavailableError):
-    """There was no room to write."""
-
-
 _SQLITE_REASONS: dict[str, tuple[type[LedgerError], str]] = {
     "SQLITE_BUSY": (LedgerUnavailableError, "it is locked by another process"),
     "SQLITE_LOCKED": (LedgerUnavailableError, "it is locked by another process"),
-    "SQLITE_FULL": (LedgerFullError, "the disk is full"),
+    "SQLITE_FULL": (LedgerUnavailableError, "the disk is full"),
     "SQLITE_READONLY": (LedgerUnavailableError, "it is read-only"),
     "SQLITE_CANTOPEN": (LedgerUnavailableError, "the file cannot be opened"),
     "SQLITE_PERM": (LedgerUnavailableError, "the file cannot be opened"),
-    "SQLITE_IOERR": (LedgerFullError, "the disk is full or failed"),
+    "SQLITE_IOERR": (LedgerUnavailableError, "the disk is full or failed"),
     "SQLITE_NOTADB": (LedgerError, "the file is not a ledger"),
     "SQLITE_ERROR": (LedgerError, "the file is not a ledger"),
     "SQLITE_CORRUPT": (LedgerUnavailableError, "the file is damaged"),

@@ -15,7 +15,6 @@ from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import WHOLE_USER, Books, Reservation
 from headcount.ledger.checks import Checked, check, release_of
 from headcount.ledger.entries import Entry, Kind, printable
-from headcount.ledger.failures import LedgerFullError
 from headcount.ledger.given import given_reason, named, system_user
 from headcount.ledger.names import public_address
 from headcount.ledger.published import fingerprint_of_file
@@ -172,7 +171,6 @@ class Ledger:
         with self._writing() as (books, write):
             found = books.reserved(reservation)
             write(Kind.RETURN, found.dataset, reservation=reservation, reason=given_reason(reason))
-            write.transaction.free_room(found.identity)
 
     # --- what a release does --------------------------------------------------------------------
 
@@ -206,7 +204,7 @@ class Ledger:
                 **unusual,
                 **_cost_facts(cost),
             )
-            write.transaction.make_room(identity)
+            write.transaction.make_room()
         return Reservation(number, dataset, self.actor, cost, identity)
 
     def abandon(self, reservation: Reservation, *, reason: str) -> None:
@@ -215,7 +213,6 @@ class Ledger:
             _require_own(books, reservation)
             number = reservation.number
             write(Kind.RETURN, reservation.dataset, reservation=number, reason=given_reason(reason))
-            write.transaction.free_room(reservation.identity)
 
     def settle(
         self,
@@ -239,21 +236,6 @@ class Ledger:
         Raises:
             LedgerUnavailableError: it is not charged, and what was reserved stays reserved.
         """
-        try:
-            return self._settle(reservation, release, known_by, counted_by, counted_in)
-        except LedgerFullError:  # this is what room was set aside for
-            with self._patient_store.transaction(writes=True) as transaction:
-                transaction.free_room(reservation.identity)
-            return self._settle(reservation, release, known_by, counted_by, counted_in)
-
-    def _settle(
-        self,
-        reservation: Reservation,
-        release: Release,
-        known_by: str | None,
-        counted_by: str | None,
-        counted_in: Mapping[str, object] | None,
-    ) -> Cost:
         unusual = {} if counted_in is None else {"counted_in": dict(counted_in)}
         release.guarantee.require_private()
         spent = reservation.cost
@@ -273,7 +255,6 @@ class Ledger:
                 **_cost_facts(spent),
             )
             write.transaction.keep(number, to_bytes(release))
-            write.transaction.free_room(reservation.identity)
             return books.total(reservation.dataset).as_given(books.left(reservation.dataset))
 
     def answered(self, known_by: str | None) -> tuple[Entry | None, Release | None]:

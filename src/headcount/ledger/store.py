@@ -1,10 +1,11 @@
 """Where entries are kept: a SQLite file or a PostgreSQL database, through SQLAlchemy.
 
-One transaction at a time writes. It holds the lock of the file (SQLite, BEGIN IMMEDIATE) or an
-advisory lock (PostgreSQL) from before it reads the entries until it has committed to disk, so
-what it read is still true when it writes.
+One transaction at a time writes. It holds the lock of the file (SQLite, BEGIN IMMEDIATE) or of a
+table (PostgreSQL) from before it reads the entries until it has committed to disk, so what it read
+is still true when it writes.
 """
 
+import logging
 import os
 import socket
 import sqlite3
@@ -26,18 +27,17 @@ from headcount.errors import (
 )
 from headcount.ledger.entries import NO_HASH, Entry, StoredEntry, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
+from headcount.ledger.file import make_private, require_file, require_one_name
 
 #: 1 had entries only. 2 had stored releases too, and a key that identified questions. 3 has no key,
 #: and room for what is not settled yet. 4 has budgets for one user within one period, which an
 #: older headcount would take for budgets of users.
 SCHEMA_VERSION = 4
-#: How much room a reservation sets aside in a SQLite file for the release that it will be settled
-#: with: some hundred thousand items, and what the journal needs for that.
-ROOM, ROOM_IN_JOURNAL = 2**22, 2**16
+#: How much room a reservation leaves in a SQLite file for what is settled until the next one: some
+#: hundred thousand items, and what the journal needs for that (ledger.md).
+ROOM, ROOM_IN_JOURNAL = 2**22, 2**17
 #: How many seconds another process may hold the ledger before the caller is told.
 SILENCE = 2.0
-#: The name of the advisory lock, which is the same everywhere and means nothing.
-_POSTGRES_LOCK = 0x6865616463
 
 _metadata = sa.MetaData()
 _entries = sa.Table(
@@ -60,14 +60,13 @@ _releases = sa.Table(
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
+# In SQLite alone. What is in it means nothing.
 _room = sa.Table(
     "headcount_room",
-    _metadata,
+    sa.MetaData(),
     sa.Column("identity", sa.Text, primary_key=True),
     sa.Column("filler", sa.LargeBinary, nullable=False),
 )
-# The row that is rewritten with each reservation, so that the journal is as large as that row.
-_JOURNAL = ""
 
 
 class Transaction:
@@ -146,20 +145,9 @@ class Transaction:
             return []
         return list(self._connection.execute(sa.select(_releases.c.number)).scalars())
 
-    def make_room(self, identity: str) -> None:
-        """Set aside room in a SQLite file for what a reservation will be settled with.
-
-        A full disk is noticed now, when nothing has been spent yet.
-        """
-        if self._connection.dialect.name == "sqlite":
-            self.free_room(_JOURNAL)
-            for name, size in ((_JOURNAL, ROOM_IN_JOURNAL), (identity, ROOM)):
-                filler = sa.func.zeroblob(size)
-                self._connection.execute(_room.insert().values(identity=name, filler=filler))
-
-    def free_room(self, identity: str) -> None:
-        """Free the room of a reservation."""
-        self._connection.execute(_room.delete().where(_room.c.identity == identity))
+    def make_room(self) -> None:
+        """Leave room for what is settled next; a full disk is noticed before anything is spent."""
+        _make_room(self._connection)
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
@@ -172,6 +160,27 @@ class Transaction:
                 self._connection.exec_driver_sql(statement)
         self._connection.execute(_head.update().values(version=SCHEMA_VERSION))
         self.version = SCHEMA_VERSION
+
+
+def _make_room(connection: sa.Connection) -> None:
+    """Leave room in a SQLite file, and in its journal, for what is settled next (ledger.md)."""
+    if connection.dialect.name != "sqlite":
+        return
+
+    def fill(size: int) -> None:
+        filler = sa.func.zeroblob(size)
+        connection.execute(_room.insert().values(identity="", filler=filler))
+
+    _room.create(connection, checkfirst=True)
+    # This is what lengthens the journal, which keeps what was there before.
+    connection.execute(_room.delete())
+    pragmas = ("freelist_count", "page_size")
+    pages, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
+    if pages * size < ROOM:
+        fill(ROOM)
+        # What is deleted is overwritten (secure_delete): these pages are on the disk, and free.
+        connection.execute(_room.delete())
+    fill(ROOM_IN_JOURNAL)
 
 
 class Store:
@@ -196,10 +205,36 @@ class Store:
             writes: whether it may write; at any time only one does.
         """
         if not self._is_server:
-            self._require_file()
+            require_file(self._path)
+        committing = False
+        try:
+            with self._opened(writes=writes) as transaction:
+                yield transaction
+                committing = writes
+        except LedgerError as error:
+            if not committing or not self._has(transaction.head, error):
+                raise
+
+    def _has(self, head: str, error: LedgerError) -> bool:
+        """Whether an entry is there although its commit failed: only the answer may be lost."""
+        try:
+            # Writing waits until a server has ended the transaction whose connection was lost.
+            with self._opened(writes=True) as after:
+                return head in after.hashes()
+        except LedgerError:
+            raise LedgerUnavailableError(
+                f"{error}. Whether this was written is not known: look at `headcount ledger log` "
+                "once the ledger can be used"
+            ) from None
+
+    @contextmanager
+    def _opened(self, *, writes: bool) -> Iterator[Transaction]:
         with self._translated(), ExitStack() as until_it_is_ours, ExitStack() as stack:
             until_it_is_ours.enter_context(self._waiting())
             connection = stack.enter_context(self._connected(writes=writes))
+            if writes and self._is_server:
+                # Only who may write to the ledger can take, and so hold, this lock.
+                connection.exec_driver_sql(f"LOCK TABLE {_head.name} IN EXCLUSIVE MODE")
             transaction = Transaction(connection, writes=writes)
             until_it_is_ours.close()
             try:
@@ -210,26 +245,15 @@ class Store:
                     _raise_alone(VerificationError(message))
                 raise
 
-    def _require_file(self) -> None:
-        try:
-            there = self._path.is_file()
-        except OSError as error:  # a folder that may not be read
-            why = f"the ledger cannot be used: {error.strerror}"
-            raise LedgerUnavailableError(why) from None
-        if not there:
-            raise LedgerError(
-                f"there is no ledger {str(self._path)!r}; create one with `headcount ledger init`"
-            )
-
     def create(self) -> None:
         """Make the tables, unless they are there."""
         if not self._is_server:
             if not self._path.parent.is_dir():
                 raise LedgerError(f"there is no folder {str(self._path.parent)!r} for the ledger")
             with self._translated():
-                _make_private(self._path)
+                make_private(self._path)
                 sqlite3.connect(self._path).close()
-        with self._translated(), self._connected(writes=True) as connection:
+        with self._translated(), _unless_another_did(), self._connected(writes=True) as connection:
             there = sa.inspect(connection).get_table_names()
             if _head.name in there:
                 return
@@ -240,6 +264,7 @@ class Store:
             _metadata.create_all(connection)
             first = {"version": SCHEMA_VERSION, "number": 0, "hash": NO_HASH}
             connection.execute(_head.insert().values(first))
+            _make_room(connection)
 
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[sa.Connection]:
@@ -257,7 +282,6 @@ class Store:
                 patience = f"{round(1000 * self._patience)}ms"
                 for name, value in (("synchronous_commit", "on"), ("lock_timeout", patience)):
                     connection.execute(sa.select(sa.func.set_config(name, value, True)))
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_POSTGRES_LOCK)))
             yield connection
 
     @contextmanager
@@ -297,10 +321,15 @@ def _is(row: sa.Row[Any], *kinds: type) -> bool:
     return all(type(value) is kind for value, kind in zip(row, kinds, strict=True))
 
 
-def _make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read; SQLite gives its journal the same rights."""
-    with suppress(OSError):  # it is there, or SQLite will say why it cannot be made
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+@contextmanager
+def _unless_another_did() -> Iterator[None]:
+    """Do without making the tables if another process made them at the same moment."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        # What PostgreSQL says once the other has committed: a name that is taken, or a table.
+        if getattr(error.orig, "sqlstate", "") not in ("23505", "42P07"):
+            raise
 
 
 @contextmanager
@@ -326,9 +355,19 @@ def _answered_within(seconds: float, connection: sa.Connection) -> Iterator[None
             over.set()
 
 
-# hide_parameters: SQLAlchemy's own errors must not hold what was being written.
+def _engine(kind: str, connect: Callable[[], Any], **options: Any) -> sa.Engine:  # noqa: ANN401
+    """Return an engine that keeps to itself where it connects to and what it writes."""
+    engine = sa.create_engine(
+        kind, creator=connect, poolclass=sa.NullPool, hide_parameters=True, **options
+    )
+    # If Ctrl-C comes while it closes a connection it logs that, with host and user.
+    engine.pool.logger = logging.Logger("headcount", logging.CRITICAL + 1)
+    return engine
+
+
 def _sqlite(path: Path, patience: float) -> sa.Engine:
     def connect() -> sqlite3.Connection:
+        require_one_name(path)
         # Read-write, but never created: a mistyped name must not become an empty ledger.
         address = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
@@ -336,11 +375,10 @@ def _sqlite(path: Path, patience: float) -> sa.Engine:
         # that is kept and overwritten, not unlinked, the folder need not be synced for that.
         connection.execute("PRAGMA journal_mode = PERSIST")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
-    engine = sa.create_engine(
-        "sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True
-    )
+    engine = _engine("sqlite://", connect)
 
     def begin(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get("writes")
@@ -363,10 +401,4 @@ def _postgres(url: str, patience: float) -> sa.Engine:
         settings: dict[str, Any] = {**CONNECTION_DEFAULTS, **conninfo_to_dict(url)}
         return psycopg.connect(**settings)
 
-    return sa.create_engine(
-        "postgresql+psycopg://",
-        creator=connect,
-        poolclass=sa.NullPool,
-        hide_parameters=True,
-        isolation_level="READ COMMITTED",
-    )
+    return _engine("postgresql+psycopg://", connect, isolation_level="READ COMMITTED")
