@@ -1,17 +1,10 @@
-"""Orders of ringing from words chosen to tie: each is that of its own level's exact clocks."""
+"""Orders of ringing from words chosen to tie: each is that of the exact clocks."""
 
 import random
-from fractions import Fraction
 
 import numpy as np
-import pytest
-from headcount.privacy.mechanisms.pcr.clocks import rings_before
-from headcount.privacy.mechanisms.pcr.race import _BOTTOM, _Races
 
-from headcount.privacy.mechanisms.pcr import race as race_module
-from headcount.privacy.mechanisms.pcr.candidates import Candidates
-from headcount.privacy.mechanisms.pcr.schedule import Level
-from headcount.privacy.mechanisms.pcr.settings import Charging
+from headcount.privacy.sampling.clocks import _Clocks, rings_before
 
 #: Words at the ends of what floating point can tell, and one in the middle.
 EDGES = [
@@ -35,32 +28,34 @@ class TyingWords:
         return self._chance.getrandbits(self._chance.choice([3, 30, 41, 57, 59, 64, 64, 64]))
 
 
-# With the first nobody is in a band, with the others many are.
-@pytest.mark.parametrize("near", [-7.0, 0.5, 1.5, 3.0])
-def test_an_order_is_that_of_the_clocks_of_its_own_level(monkeypatch, near):
-    monkeypatch.setattr(race_module, "_NEAR", near)
-    in_bands = 0
-    for seed in range(60):
-        chance = random.Random(f"{near} {seed}")
-        numbers = [chance.randint(1, 12) for _ in range(chance.randint(0, 9))]
-        counts = np.array(sorted(numbers, reverse=True), dtype=np.int64)
-        cutoff = chance.randint(0, int(counts.min(initial=3)))
-        levels = [
-            Level(
-                epsilon, chance.choice((0.0, 0.5, 2.0)), 1.0, Fraction(1, 100), Charging.TRUE_COST
-            )
-            for epsilon in (0.25, 0.5, 1.0)
-        ]
-        alive = np.array([chance.random() < 0.8 for _ in numbers], dtype=np.bool_)
-        drawn = _Races(levels, Candidates(counts, cutoff), alive, TyingWords(chance))
-        for number, order in enumerate(drawn.orders()):
-            picked, bottom = order.tolist(), drawn._exact(number, _BOTTOM)
-            clocks = [drawn._exact(number, candidate) for candidate in picked] + [bottom]
-            assert all(map(rings_before, clocks, clocks[1:]))
-            one_by_one = int(drawn._ends[number, 0])
-            late = {place for place in range(one_by_one) if alive[place]}
-            late |= {who for level, who in drawn._clocks if level == number} - {_BOTTOM}
-            for candidate in late - set(picked):
-                assert rings_before(bottom, drawn._exact(number, candidate))
-            in_bands += sum(candidate >= one_by_one for candidate in picked)
-    assert (in_bands > 20) is (near > 0)
+def test_an_order_is_that_of_the_clocks():
+    several = 0
+    for seed in range(240):
+        chance = random.Random(seed)
+        gaps = np.array(
+            [chance.randint(-3, 12) for _ in range(chance.randint(0, 9))], dtype=np.int64
+        )
+        epsilon, log_ratio = chance.choice((0.25, 0.5, 1.0)), chance.choice((0.0, 0.5, 2.0))
+        drawn = _Clocks(gaps, epsilon, log_ratio, TyingWords(chance), bottom=True)
+        order = drawn.before_bottom().tolist()
+        bottom = drawn._clock(gaps.size)
+        ringing = [*map(drawn._clock, order), bottom]
+        assert all(map(rings_before, ringing, ringing[1:]))
+        for other in set(range(gaps.size)) - set(order):
+            assert rings_before(bottom, drawn._clock(other))
+        several += len(order) > 2
+    assert several > 20
+
+
+def test_the_first_to_ring_are_those_of_the_clocks():
+    for seed in range(240):
+        chance = random.Random(seed)
+        gaps = np.array(
+            [chance.randint(0, 12) for _ in range(chance.randint(2, 9))], dtype=np.int64
+        )
+        number = chance.randint(1, gaps.size - 1)
+        drawn = _Clocks(gaps, 0.5, 0.0, TyingWords(chance), bottom=False)
+        first = drawn.first(number).tolist()
+        assert len(set(first)) == number
+        for other in set(range(gaps.size)) - set(first):
+            assert all(rings_before(drawn._clock(one), drawn._clock(other)) for one in first)
