@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -39,9 +40,10 @@ class ProgressBar:
     ) -> None:
         self._timer.cancel()
         with self._lock:
-            if self._bar is not None:
-                self._bar.stop()
-            self._bar = None
+            bar, self._bar = self._bar, None
+            with suppress(Exception, SystemExit):  # the terminal may be gone
+                if bar is not None:
+                    bar.stop()
             self._ended = True
 
     def _show(self) -> None:

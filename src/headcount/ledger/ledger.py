@@ -1,7 +1,7 @@
 """A budget that is never overspent: `ledger.md`, next to this file, proves what it promises."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
@@ -66,7 +66,7 @@ class Ledger:
         actor: who is acting; the name of the operating system's user if not given.
         patience: how many seconds to wait for another process that is writing.
         tell: called with a sentence about each charge, about each answer at no cost, and when
-            another process holds the ledger for a long time.
+            another process holds the ledger for a long time. What it raises is ignored.
         clock: returns the time.
     """
 
@@ -82,7 +82,7 @@ class Ledger:
         if not isinstance(where, str | PathLike):
             raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
         self.actor = named("an actor", system_user() if actor is None else actor)
-        self.tell = tell
+        self._tell = tell
         self._where = str(where)
         self._patience = patience
         self._clock = clock
@@ -93,6 +93,11 @@ class Ledger:
     def __reduce__(self) -> "tuple[object, ...]":
         """Pickle the address, who is acting, and the patience: another process opens it again."""
         return partial(Ledger, actor=self.actor, patience=self._patience), (self._where,)
+
+    def tell(self, sentence: str) -> None:
+        """Say something about the ledger; if that fails, no release that was paid for is lost."""
+        with suppress(Exception, SystemExit):  # which rich raises if nobody reads what it prints
+            self._tell(sentence)
 
     # --- what the owner decides -----------------------------------------------------------------
 
@@ -329,16 +334,23 @@ class Ledger:
                 )
             return release_of(entries[number - 1], transaction)
 
+    def entry_of(self, release: Release) -> Entry | None:
+        """Return the entry that charged for a release, if there is one."""
+        return self._entry_of(fingerprint(release.table))
+
     def find(self, path: Path) -> Entry:
         """Return the entry that charged for a published file."""
-        wanted = fingerprint_of_file(path)
-        for entry in self.log():
-            if entry.kind is Kind.SETTLE and entry.facts["release"] == wanted:
-                return entry
-        raise VerificationError(
-            f"no release in this ledger matches {str(path)!r}: it was made without the ledger, "
-            "or edited since"
-        )
+        entry = self._entry_of(fingerprint_of_file(path))
+        if entry is None:
+            raise VerificationError(
+                f"no release in this ledger matches {str(path)!r}: it was made without the "
+                "ledger, or edited since"
+            )
+        return entry
+
+    def _entry_of(self, wanted: str) -> Entry | None:
+        settled = (entry for entry in self.log() if entry.kind is Kind.SETTLE)
+        return next((entry for entry in settled if entry.facts["release"] == wanted), None)
 
     # --------------------------------------------------------------------------------------------
 
