@@ -191,3 +191,8 @@ def test_a_release_that_cannot_be_written_can_be_fetched(ask):
     )
     assert ran.returncode == 2
     assert "`headcount ledger fetch LEDGER 3`" in ran.stderr
+
+
+def test_what_cannot_be_closed_loses_no_release():
+    with Session() as session:
+        session.at_end(lambda: 1 / 0)

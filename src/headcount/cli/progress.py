@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -40,10 +39,9 @@ class ProgressBar:
     ) -> None:
         self._timer.cancel()
         with self._lock:
-            bar, self._bar = self._bar, None
-            with suppress(Exception, SystemExit):  # the terminal may be gone
-                if bar is not None:
-                    bar.stop()
+            if self._bar is not None:
+                self._bar.stop()
+            self._bar = None
             self._ended = True
 
     def _show(self) -> None:
