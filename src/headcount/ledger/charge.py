@@ -15,10 +15,12 @@ from headcount.errors import (
     SourceError,
 )
 from headcount.ledger.balance import WHOLE_USER, Reservation, same_column
+from headcount.ledger.entries import Kind
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.refusal import ensure_affordable, shown
 from headcount.ledger.stored_releases import AnyQuestion, known_by, written_down
 from headcount.question import Question
+from headcount.results.canonical import fingerprint
 from headcount.results.release import Release
 
 FAILED_BEFORE_NOISE = "the run failed before any noise was drawn"
@@ -230,12 +232,12 @@ class Charge:
 
 def where_kept(ledger: Ledger, release: Release) -> str | None:
     """Return how to get a release that was paid for, and is lost otherwise; None if it was not."""
-    entry = None
+    wanted = fingerprint(release.table)
     with suppress(HeadcountError):
-        entry = ledger.entry_of(release)
-    if entry is None:
-        return None
-    return (
-        f"The release was paid for, and the ledger keeps it: `headcount ledger fetch LEDGER "
-        f"{entry.number}` (Ledger.released({entry.number})) gets it at no cost."
-    )
+        for entry in ledger.log():
+            if entry.kind is Kind.SETTLE and entry.facts["release"] == wanted:
+                return (
+                    "The release was paid for, and the ledger keeps it: `headcount ledger fetch "
+                    f"LEDGER {entry.number}` (Ledger.released({entry.number})) gets it at no cost."
+                )
+    return None

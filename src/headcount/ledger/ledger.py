@@ -1,7 +1,7 @@
 """A budget that is never overspent: `ledger.md`, next to this file, proves what it promises."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ from headcount.ledger.balance import WHOLE_USER, Books, Reservation
 from headcount.ledger.checks import Checked, check, release_of
 from headcount.ledger.entries import Entry, Kind, printable
 from headcount.ledger.failures import LedgerFullError
-from headcount.ledger.given import given_reason, named, system_user
+from headcount.ledger.given import given_reason, harmless, named, system_user
 from headcount.ledger.names import public_address
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
@@ -82,7 +82,7 @@ class Ledger:
         if not isinstance(where, str | PathLike):
             raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
         self.actor = named("an actor", system_user() if actor is None else actor)
-        self._tell = tell
+        self.tell = harmless(tell)
         self._where = str(where)
         self._patience = patience
         self._clock = clock
@@ -93,11 +93,6 @@ class Ledger:
     def __reduce__(self) -> "tuple[object, ...]":
         """Pickle the address, who is acting, and the patience: another process opens it again."""
         return partial(Ledger, actor=self.actor, patience=self._patience), (self._where,)
-
-    def tell(self, sentence: str) -> None:
-        """Say something about the ledger; if that fails, no release that was paid for is lost."""
-        with suppress(Exception, SystemExit):  # which rich raises if nobody reads what it prints
-            self._tell(sentence)
 
     # --- what the owner decides -----------------------------------------------------------------
 
@@ -334,23 +329,16 @@ class Ledger:
                 )
             return release_of(entries[number - 1], transaction)
 
-    def entry_of(self, release: Release) -> Entry | None:
-        """Return the entry that charged for a release, if there is one."""
-        return self._entry_of(fingerprint(release.table))
-
     def find(self, path: Path) -> Entry:
         """Return the entry that charged for a published file."""
-        entry = self._entry_of(fingerprint_of_file(path))
-        if entry is None:
-            raise VerificationError(
-                f"no release in this ledger matches {str(path)!r}: it was made without the "
-                "ledger, or edited since"
-            )
-        return entry
-
-    def _entry_of(self, wanted: str) -> Entry | None:
-        settled = (entry for entry in self.log() if entry.kind is Kind.SETTLE)
-        return next((entry for entry in settled if entry.facts["release"] == wanted), None)
+        wanted = fingerprint_of_file(path)
+        for entry in self.log():
+            if entry.kind is Kind.SETTLE and entry.facts["release"] == wanted:
+                return entry
+        raise VerificationError(
+            f"no release in this ledger matches {str(path)!r}: it was made without the ledger, "
+            "or edited since"
+        )
 
     # --------------------------------------------------------------------------------------------
 

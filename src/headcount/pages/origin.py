@@ -9,7 +9,8 @@ from typing import Any
 
 from headcount.inputs.stdin import STDIN
 from headcount.ledger import Ledger
-from headcount.ledger.entries import Entry
+from headcount.ledger.entries import Entry, Kind
+from headcount.results.canonical import fingerprint
 from headcount.results.guarantee import Guarantee
 from headcount.results.release import Release
 
@@ -43,7 +44,9 @@ class Origin:
     @classmethod
     def of_release(cls, release: Release, ledger: Ledger) -> "Origin | None":
         """Return what a ledger knows about a release, if the release was charged to it."""
-        entry = ledger.entry_of(release)
+        wanted = fingerprint(release.table)
+        settled = (entry for entry in ledger.log() if entry.kind is Kind.SETTLE)
+        entry = next((entry for entry in settled if entry.facts["release"] == wanted), None)
         return None if entry is None else cls.of_entry(entry, ledger)
 
     @classmethod
