@@ -147,7 +147,8 @@ def release(
             version, every question is new, and is charged.
         again: whether to count and pay again for a question that has been answered before.
         unsafe_seed: makes the run reproducible, for experiments, and **not private**.
-        progress: called with a text about each step.
+        progress: called with a text about each step. What it raises ends the release before noise
+            is drawn, and is ignored from then on: what was paid for is not lost.
         cancel: ends the release when its ``cancel`` is called, from another thread.
 
     Raises:

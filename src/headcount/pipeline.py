@@ -76,8 +76,12 @@ def ask(
     chosen, further = question.mechanism, question.further
     user, items, periods = question.user, question.items, question.periods
     cancel = _token(cancel)
-    progress = _checking(cancel, progress)
-    with cancel.translating(), Session(memory, cancel, progress) as session:
+    progress = _checking(cancel, progress, charge)
+    with (
+        charge.accounted_for(),
+        cancel.translating(),
+        Session(memory, cancel, progress) as session,
+    ):
         # All that can fail without data fails before anything is reserved.
         check_named(session, question.source, question.request)
         deferred = is_deferred(question.source)
@@ -128,9 +132,9 @@ def ask(
             gate = Gate(question.budget.whole, entropy)
             counts = chosen.prepare(view, gate, progress)
             run = further.prepare(counts, view, question.budget, gate, progress)
-        with charge.spent_if_it_fails(), cancel.translating():
-            made = build_release(run(), guarantee, question.columns)
-            return caution.noted(charge.settled(question.row_limits.applied_to(made)))
+        charge.drawing = True
+        made = build_release(run(), guarantee, question.columns)
+        return caution.noted(charge.settled(question.row_limits.applied_to(made)))
 
 
 def ask_of_histogram(
@@ -157,17 +161,16 @@ def ask_of_histogram(
     charge.ensure_allowed()
     caution.warn()
     cancel = _token(cancel)
-    progress = _checking(cancel, progress)
-    cancel.check()
-    _try_out(entropy)
-    charge.reserve(question.user)
-    guarantee = Guarantee.of(
-        question.budget,
-        method=chosen.name,
-        private=entropy.private,
-        provenance=provenance(charge, today, question.asked, private=entropy.private),
-    )
-    with Session(cancel=cancel) as session:
+    progress = _checking(cancel, progress, charge)
+    with charge.accounted_for(), cancel.translating(), Session(cancel=cancel) as session:
+        _try_out(entropy)
+        charge.reserve(question.user)
+        guarantee = Guarantee.of(
+            question.budget,
+            method=chosen.name,
+            private=entropy.private,
+            provenance=provenance(charge, today, question.asked, private=entropy.private),
+        )
         counts, item, count = question.counts, question.item, question.count
         with charge.while_reading(chosen_rows=is_deferred(counts)), cancel.translating():
             if isinstance(counts, Mapping):
@@ -183,10 +186,9 @@ def ask_of_histogram(
         with charge.while_reading(chosen_rows=True), cancel.translating():
             limit = chosen.histogram_limit
             top = top_of_histogram(histogram, count, items, minimum, limit, question.users)
-    with charge.spent_if_it_fails(), cancel.translating():
-        counts_made = chosen.on_histogram(
-            top, minimum - 1, Gate(question.budget.whole, entropy), progress
-        )
+        charge.drawing = True
+        gate = Gate(question.budget.whole, entropy)
+        counts_made = chosen.on_histogram(top, minimum - 1, gate, progress)
         made = build_release(counts_made, guarantee, question.columns)
         return caution.noted(charge.settled(question.row_limits.applied_to(made)))
 
@@ -211,14 +213,21 @@ def _token(cancel: CancelToken | None) -> CancelToken:
     return cancel or CancelToken()
 
 
-def _checking(cancel: CancelToken, progress: Progress) -> Progress:
-    """Return a progress function that first checks whether the release was cancelled."""
+def _checking(cancel: CancelToken, progress: Progress, charge: Charge) -> Progress:
+    """Return a progress function that first checks whether the release was cancelled.
+
+    What the caller's own raises ends a run only while that costs nothing.
+    """
     if not callable(progress):
         raise TypeError("progress must be a function that takes a text")
 
     def step(message: str) -> None:
         cancel.check()
-        progress(message)
+        try:
+            progress(message)
+        except (Exception, SystemExit):
+            if not charge.drawing:
+                raise
 
     return step
 

@@ -169,11 +169,16 @@ def test_a_file_is_replaced_with_force_only(headcount, parquet, tmp_path, comman
 
 def test_nothing_is_spent_on_an_output_that_is_refused(headcount, parquet, tmp_path):
     ledger, output = tmp_path / "budget.db", tmp_path / "counts.csv"
-    headcount("ledger", "init", ledger, "--dataset", "shop", "--rho", "90")
+    headcount("ledger", "init", ledger, "--dataset", "shop", "--rho", "500")
     args = ["release", parquet, *ASK, "--ledger", ledger, "--dataset", "shop", "--output", output]
     assert headcount(*args).code == 0
     before = headcount("ledger", "log", ledger).out
     assert headcount(*args, "--again").code == 2
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    for place in ("loop.csv", f"{'x' * 300}/counts.csv", "absent/counts.csv"):
+        args[-1] = tmp_path / place
+        for force in ([], ["--force"]):
+            assert headcount(*args, *force).code == 2
     assert headcount("ledger", "log", ledger).out == before
 
 

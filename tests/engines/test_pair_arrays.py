@@ -152,6 +152,14 @@ def test_a_user_at_the_edge_of_a_ration(over):
     assert (arrays.losers(costs, ones, [1]) == [1]) == (over > 0)
 
 
+def test_roots_are_rounded_down_where_floats_round_up():
+    """A share or a weight that is one too large moves more than is charged for."""
+    numbers = [k**2 + more for k in (1, 2**26 + 1, 2**31, 3_037_000_499) for more in (-1, 0, 1)]
+    assert array_population._root(np.array(numbers)).tolist() == [
+        math.isqrt(number) for number in numbers
+    ]
+
+
 def test_bounds_make_a_difference_and_are_those_of_plain_python():
     """Of users with 7 items nothing counts, and of one user no more than so much is lost."""
     pairs = [(u, i) for u in range(60) for i in range(1 + u % 7)]

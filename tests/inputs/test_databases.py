@@ -252,10 +252,20 @@ def test_sqlite_computed_columns(sqlite):
     assert sqlite(script) == {2: 1}
 
 
-def test_sqlite_value_that_is_not_of_its_declared_type(sqlite):
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("INT", ["7", "'text'", "2.5", "x'37'", "7"], 7),
+        ("REAL", ["0.5", "'text'", "'0.5x'", "x'302e35'", "0.5"], 0.5),
+        ("BLOB", ["x'37'", "'7'", "7", "7.0", "x'37'"], b"7"),
+    ],
+)
+def test_sqlite_value_that_is_not_of_its_declared_type(sqlite, tmp_path, kind, values, expected):
     """It counts as NULL, row by row: an error would tell that its count is high."""
-    rows = "(1, 7), (2, 'text'), (3, 2.5), (4, 7)"
-    assert sqlite(f"CREATE TABLE t (u INT, i INT); INSERT INTO t VALUES {rows}") == {7: 2}
+    rows = ", ".join(f"({user}, {value})" for user, value in enumerate(values))
+    script = f"CREATE TABLE t (u INT, i {kind}); INSERT INTO t VALUES {rows}"
+    assert sqlite(script) == {expected: 2}
+    assert counts(tmp_path / "e.sqlite", table="t", user="i", item="u") == {0: 1, 4: 1}
 
 
 def test_a_table_of_another_schema(tmp_path):

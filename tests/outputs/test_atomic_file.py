@@ -106,13 +106,31 @@ def test_the_mode_is_that_of_any_new_file(tmp_path):
         ("folder.csv", "not a file"),
         ("pipe.csv", "not a file"),
         ("x" * 300 + ".csv", "too long"),
+        ("x" * 300 + "/out.csv", "too long"),
+        ("loop.csv", "leads back to itself"),
+        ("to-loop.csv", "leads back to itself"),
+        ("loop.csv/out.csv", "no folder"),
+        ("to-nowhere.csv", "no folder"),
     ],
 )
 def test_a_place_that_cannot_be_written_to(tmp_path, name, says):
     (tmp_path / "folder.csv").mkdir()
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(OutputError, match=says), AtomicFile(tmp_path / name):
-        pytest.fail("entered")
+    links = {"loop": "back", "back": "loop", "to-loop": "loop", "to-nowhere": "absent/out"}
+    for link, target in links.items():
+        (tmp_path / f"{link}.csv").symlink_to(f"{target}.csv")
+    for force in (False, True):
+        with pytest.raises(OutputError, match=says), AtomicFile(tmp_path / name, force=force):
+            pytest.fail("entered")
+
+
+def test_what_a_run_that_was_killed_left_there_disturbs_no_other(tmp_path):
+    left = tmp_path / f".headcount-{os.getpid()}-0"
+    left.write_bytes(b"half of a release")
+    with AtomicFile(tmp_path / "out.csv") as file:
+        file.commit(b"content")
+    assert (tmp_path / "out.csv").read_bytes() == b"content"
+    assert left.read_bytes() == b"half of a release"
 
 
 def test_a_folder_that_takes_no_files():

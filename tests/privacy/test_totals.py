@@ -121,6 +121,12 @@ def test_nothing_is_asked_that_a_user_moves_further_than_there_is_budget_for(mon
     assert everybody.asked == []
 
 
+def test_totals_that_take_more_than_their_share_are_refused(monkeypatch):
+    monkeypatch.setattr("headcount.privacy.mechanisms.further.totals.TOTAL_SHARE", Fraction(1, 10))
+    with pytest.raises(hc.BudgetExceededError):
+        added(Everybody(), SeededEntropy(1))
+
+
 def test_a_gate_that_is_used_up_grants_no_total():
     gate = Gate(Cost(), SeededEntropy(1))
     with pytest.raises(hc.BudgetExceededError):

@@ -10,6 +10,7 @@ import click
 from headcount.cli.examples import examples
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import force_option, memory_option, source_options
+from headcount.cli.stderr import say
 from headcount.cli.stdout import write_stdout
 from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from headcount.engines.layout import InputFormat
 
 WARNING = (
-    "unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the figures\n"
+    "unsafe diagnostics, made from true counts with seeded noise. Anyone who sees the figures "
     "learns about people in the data. Do not publish them, and do not use them to choose a method "
-    "or budget\nfor a release of the same data: use a stand-in, such as made-up or public data."
+    "or budget for a release of the same data: use a stand-in, such as made-up or public data."
 )
 DEFAULT_RHOS = (0.1, 0.5, 1.0)
 #: With fewer users, nothing can be released, and the figures say nothing about the methods.
@@ -145,7 +146,7 @@ def compare(
     with place or nullcontext() as file:
         # The table on stdout says NOT PRIVATE itself.
         mark = "These are" if file is None else "NOT PRIVATE:"
-        click.echo(f"{mark} {WARNING}", err=True)
+        say(f"{mark} {WARNING}")
         with talk.steps() as progress:
             progress("reading the events")
             dataset = read_dataset(
@@ -160,11 +161,10 @@ def compare(
             )
             if dataset.number_of_users < FEW_USERS:
                 # Allowed here, where the truth is shown anyway.
-                click.echo(
+                say(
                     f"There is very little data: {dataset.number_of_users:,} users with "
                     f"{dataset.number_of_items:,} items. Rows without a user or an item are not "
-                    "counted.",
-                    err=True,
+                    "counted."
                 )
             methods = standard_methods(dataset.max_items_per_user, selection)
             outcomes: list[TrialOutcome] = []

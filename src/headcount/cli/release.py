@@ -1,6 +1,7 @@
 """headcount release: the counts, from a file or a database."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,9 @@ from headcount.cli.stderr import say
 from headcount.cli.stdout import write_release, write_stdout
 from headcount.cli.talk import Talk, talk_options
 from headcount.errors import OutputError, SettingsError
+from headcount.ledger.charge import where_kept
 from headcount.ledger.ledger import Ledger
+from headcount.results.release import Release
 
 _ALL_ROWS = (
     "The table shows only the highest counts. To get all of them, use --limit 0 or --output "
@@ -127,6 +130,7 @@ def release(
     for stdin with --input-format, a DuckDB or SQLite file or a postgres:// URL with --table or
     --sql, or a spark:// master with --table.
     """
+    from headcount.engines.session import without_warnings
     from headcount.outputs import AtomicFile, agreed_format, render
     from headcount.pipeline import ask
     from headcount.question import Question
@@ -164,16 +168,17 @@ def release(
                 unsafe_seed=unsafe_seed,
                 progress=progress,
             )
-        if file is None:
-            write_release(result, form, shown)
-        else:
-            try:
-                file.commit(render(result, form))
-            except OutputError:
-                # The budget is spent: what it bought must not be lost to a full disk.
-                click.echo("headcount: writing the release to stdout as JSON instead", err=True)
-                write_stdout(render(result, "json"))
-                raise
+        with without_warnings(), _kept_if_lost(charged, result):
+            if file is None:
+                write_release(result, form, shown)
+            else:
+                try:
+                    file.commit(render(result, form))
+                except OutputError:
+                    # The budget is spent: what it bought must not be lost to a full disk.
+                    say("headcount: writing the release to stdout as JSON instead")
+                    write_stdout(render(result, "json"))
+                    raise
         if page is not None:
             named = {"source": source, "user": user, "table": question.table, "sql": question.sql}
             try:
@@ -187,6 +192,17 @@ def release(
     talk.about(result)
     if file is None and shown is not None and shown < len(result):
         talk.say(_ALL_ROWS if ledger is None else _ALL_ROWS_IN_LEDGER)
+
+
+@contextmanager
+def _kept_if_lost(ledger: Ledger | None, release: Release) -> Iterator[None]:
+    """Say how to get a release that was paid for, if what is done here fails."""
+    try:
+        yield
+    except BaseException:
+        if ledger is not None and (kept := where_kept(ledger, release)) is not None:
+            say(kept)
+        raise
 
 
 def _ledger(where: str | None, actor: str | None, talk: Talk, *, again: bool) -> Ledger | None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import textwrap
+from contextlib import suppress
 from typing import TextIO
 
 import click
@@ -30,9 +31,14 @@ def say(sentence: str) -> None:
     """Say something to the person who runs the command.
 
     No name in it, of a file, a column or a dataset, can steer a terminal. It is one line, which is
-    broken between words on a terminal.
+    broken between words on a terminal. If it cannot be written, nothing else fails for that: what
+    is talked about may have been paid for.
     """
-    text = visible(sentence)
+    with suppress(OSError, ValueError):  # nobody reads it, its disk is full, or it is closed
+        click.echo(_styled(visible(sentence)), err=True)
+
+
+def _styled(text: str) -> str:
     if sys.stderr is not None and sys.stderr.isatty():
         # Words are never broken: a command or a path in a sentence stays what it is.
         text = textwrap.fill(
@@ -45,4 +51,4 @@ def say(sentence: str) -> None:
     if has_colours(sys.stderr):
         begins = next((start for start in _STYLES if text.startswith(start)), "")
         text = click.style(begins, **_STYLES.get(begins, {})) + text[len(begins) :]  # type: ignore[arg-type]
-    click.echo(text, err=True)
+    return text

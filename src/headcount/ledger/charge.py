@@ -15,10 +15,12 @@ from headcount.errors import (
     SourceError,
 )
 from headcount.ledger.balance import WHOLE_USER, Reservation, same_column
+from headcount.ledger.entries import Kind
 from headcount.ledger.ledger import Ledger
 from headcount.ledger.refusal import ensure_affordable, shown
 from headcount.ledger.stored_releases import AnyQuestion, known_by, written_down
 from headcount.question import Question
+from headcount.results.canonical import fingerprint
 from headcount.results.release import Release
 
 FAILED_BEFORE_NOISE = "the run failed before any noise was drawn"
@@ -29,8 +31,8 @@ class Charge:
 
     In this order: `answer` looks for an earlier release; `ensure_allowed` refuses what will not be
     allowed; `reserve` sets its cost aside or refuses; the data is counted under
-    `returned_if_it_fails`; the mechanism runs, and `settled` is called, under `spent_if_it_fails`;
-    and only what `settled` returns may be seen.
+    `returned_if_it_fails`; `drawing` is set before the mechanism runs; and only what `settled`
+    returns may be seen. All of it happens under `accounted_for`.
     """
 
     def __init__(
@@ -50,6 +52,9 @@ class Charge:
         self._ledger = ledger if isinstance(ledger, Ledger | None) else Ledger(ledger)
         self._dataset = dataset or ""
         self._question = question
+        #: Whether noise may have been drawn: from then on what was reserved counts as spent.
+        self.drawing = False
+        self._made: Release | None = None
         self._known_by: str | None = None
         self._reservation: Reservation | None = None
         self._counted_by: str | None = None
@@ -199,24 +204,40 @@ class Charge:
         )
 
     @contextmanager
-    def spent_if_it_fails(self) -> Iterator[None]:
-        """Say that the reservation counts as spent if what is done here fails."""
+    def accounted_for(self) -> Iterator[None]:
+        """Say what was paid for if a run ends after noise may have been drawn."""
         try:
             yield
         except BaseException as error:
-            if self._ledger is None or self._reservation is None:
+            if self._ledger is None or self._reservation is None or not self.drawing:
                 raise
             if isinstance(error, LedgerUnavailableError):
                 says = f"{error}. Nothing was released. {self._stays()}"
                 raise LedgerUnavailableError(says) from None
-            self._ledger.tell(f"The run ended while noise was drawn. {self._stays()}")
+            kept = None if self._made is None else where_kept(self._ledger, self._made)
+            error.add_note(kept or self._stays())
+            self._ledger.tell(kept or f"The run ended while noise was drawn. {self._stays()}")
             raise
 
     def settled(self, release: Release) -> Release:
         """Charge what the release cost; return the release once that is on disk."""
         if self._ledger is not None and self._reservation is not None:
+            self._made = release
             left = self._ledger.settle(
                 self._reservation, release, self._known_by, self._counted_by, self._counted_in
             )
             self._ledger.tell(f"Charged to {self._dataset!r}, which has {shown(left)} left.")
         return release
+
+
+def where_kept(ledger: Ledger, release: Release) -> str | None:
+    """Return how to get a release that was paid for, and is lost otherwise; None if it was not."""
+    wanted = fingerprint(release.table)
+    with suppress(HeadcountError):
+        for entry in ledger.log():
+            if entry.kind is Kind.SETTLE and entry.facts["release"] == wanted:
+                return (
+                    "The release was paid for, and the ledger keeps it: `headcount ledger fetch "
+                    f"LEDGER {entry.number}` (Ledger.released({entry.number})) gets it at no cost."
+                )
+    return None

@@ -1,7 +1,9 @@
-"""What people tell a ledger: names and reasons, which are kept in it."""
+"""What people give a ledger: names and reasons, which are kept in it, and whom it tells."""
 
 import getpass
 import os
+from collections.abc import Callable
+from contextlib import suppress
 
 from headcount.errors import LedgerError
 from headcount.ledger.entries import printable
@@ -29,3 +31,16 @@ def given_reason(reason: str) -> str:
     if printable(reason) != reason:
         raise LedgerError("the reason is not text in UTF-8; it is kept in the ledger")
     return reason
+
+
+def harmless(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that ignores what another raises: talk loses no release that is paid for.
+
+    That includes SystemExit, which rich raises if nobody reads any more what it prints.
+    """
+
+    def told(sentence: str) -> None:
+        with suppress(Exception, SystemExit):
+            tell(sentence)
+
+    return told

@@ -15,7 +15,7 @@ from headcount.ledger.amounts import Total, as_typed, charge_of
 from headcount.ledger.balance import WHOLE_USER, Books, Reservation
 from headcount.ledger.checks import Checked, check, release_of
 from headcount.ledger.entries import Entry, Kind, printable
-from headcount.ledger.given import given_reason, named, system_user
+from headcount.ledger.given import given_reason, harmless, named, system_user
 from headcount.ledger.names import public_address
 from headcount.ledger.published import fingerprint_of_file
 from headcount.ledger.refusal import ensure_affordable
@@ -65,7 +65,7 @@ class Ledger:
         actor: who is acting; the name of the operating system's user if not given.
         patience: how many seconds to wait for another process that is writing.
         tell: called with a sentence about each charge, about each answer at no cost, and when
-            another process holds the ledger for a long time.
+            another process holds the ledger for a long time. What it raises is ignored.
         clock: returns the time.
     """
 
@@ -81,7 +81,7 @@ class Ledger:
         if not isinstance(where, str | PathLike):
             raise LedgerError("a ledger is named by the path of a SQLite file or a postgres:// URL")
         self.actor = named("an actor", system_user() if actor is None else actor)
-        self.tell = tell
+        self.tell = harmless(tell)
         self._where = str(where)
         self._patience = patience
         self._clock = clock

@@ -22,7 +22,9 @@ class AtomicFile:
     """A file that appears under its name only when it is complete.
 
     Entering checks that the place can be written to, before any work is done. Until `commit`
-    nothing is there, so a process that is killed leaves nothing behind.
+    nothing is there, so a process that is killed before that leaves nothing behind. One that is
+    killed within `commit` may leave a file called ``.headcount-…`` beside the path: no later run
+    needs it or is disturbed by it, and anybody may delete it.
 
     An existing file is replaced only with ``force``, and never if it is a database, or belongs to
     the ``source`` or the ``ledger``.
@@ -44,14 +46,20 @@ class AtomicFile:
 
     def __enter__(self) -> Self:
         folder = self._path.parent
-        if not folder.is_dir():
+        try:
+            in_folder, there, is_loop = (
+                folder.is_dir(),
+                self._path.exists(),
+                self._path.is_symlink(),
+            )
+        except OSError as error:
+            raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+        if not in_folder:
             raise OutputError(
                 f"there is no folder {str(folder)!r} to write to; make it, or name another"
             )
-        try:
-            there = self._path.exists()
-        except OSError as error:
-            raise OutputError(f"cannot write {str(self._path)!r}: {error.strerror}") from None
+        if is_loop:
+            raise OutputError(f"{str(self._path)!r} is a link that leads back to itself")
         if there and not self._path.is_file():
             raise OutputError(f"{str(self._path)!r} is not a file that can be replaced")
         check_apart(self._given, self._source, self._ledger)
