@@ -136,6 +136,16 @@ def test_a_row_of_text(tmp_path, request, form, row, line, outcome, engine):
         assert found.get("b", 0) < path.read_bytes().count(b",b,")
 
 
+@pytest.mark.skipif(OLD_DUCKDB, reason="before DuckDB 2.0 such rows are errors")
+def test_many_rows_without_values_change_no_others(tmp_path):
+    """Also where DuckDB reads a file in several pieces at once."""
+    bad = [param.values[2] for param in TEXTS if param.values[3] == "has no values"]
+    good = [b'{"u": %d, "i": "a", "x": "%s"}' % (n, b"x" * 10_000) for n in range(8_000)]
+    lines = [line for n, one in enumerate(good) for line in (bad[n % len(bad)], one)]
+    (tmp_path / "e.jsonl").write_bytes(b"\n".join([*good[:1], *lines]))
+    assert counts(tmp_path / "e.jsonl") == {"a": 8_000}
+
+
 FAILING = [param for param in TEXTS if param.values[3] == "fails" and param.values[4] == "duckdb"]
 
 

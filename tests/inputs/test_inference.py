@@ -101,6 +101,11 @@ def test_other_values_stay_what_they_are():
         assert counts(series([7, 7, odd], dtype=object))["7"] >= 2
 
 
+def test_half_a_character_in_a_column_of_text_is_no_error():
+    frame = series(["a", HALF, None], dtype=pd.StringDtype("python"))
+    assert counts(frame) == {"a": 1, "\\ud83d": 1}
+
+
 def test_missing_objects_are_null():
     values = [None, float("nan"), pd.NA, pd.NaT, "x"]
     assert counts(series(values, dtype=object)) == counts(category(values)) == {"x": 1}
