@@ -52,6 +52,8 @@ def example_files(tmp_path_factory):
     days = pa.array([f"2026-01-{1 + n % 3:02}" for n in range(len(events))])
     by_day = events.append_column("day", days)
     pq.write_to_dataset(by_day, folder / "searches", partition_cols=["day"])
+    lists = pa.table({"user_id": users, "terms": [[query] for query in queries]})
+    pq.write_table(lists, folder / "lists.parquet")
     with (folder / "events.jsonl").open("w") as file:
         file.writelines(
             json.dumps({"user_id": user, "query": query}) + "\n" for user, query in searches

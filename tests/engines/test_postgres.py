@@ -83,7 +83,7 @@ def test_an_enumeration_is_counted_as_text(tables, headcount):
         (("--table", "PLAIN"), "'Plain.Dot', "),
         (("--sql", "SELECT * FROM nope"), "a table, a column or a permission is missing"),
         (("--sql", "SELECT uid, uid, item FROM plain"), "two columns of the SQL have the same"),
-        (("--sql", "SELECT uid, ARRAY[item] AS item FROM plain"), "holds values other than text"),
+        (("--sql", "SELECT uid, ARRAY[item] AS item FROM plain"), "holds lists"),
         (("--sql", "SELECT uid, int4(item) AS item FROM plain"), "SQLSTATE 22P02"),
         (
             ("--sql", "SELECT uid AS whom, item FROM plain"),

@@ -145,26 +145,6 @@ def test_columns_of_any_type_may_stand_beside_those_that_are_asked_for(form, tmp
     assert released(source_of(form, table, tmp_path)).to_pylist() == ["x", "y"]
 
 
-def test_what_holds_no_plain_values_is_refused_with_a_way_out_for_files(tmp_path):
-    source = tmp_path / "e.parquet"
-    pq.write_table(pa.table({"who": range(60), 'a "list"': [["x"]] * 60}), source)
-    with pytest.raises(SourceError, match="convert it to text first") as caught:
-        released({"source": source, "item": 'a "list"'})
-    copy = str(caught.value)[str(caught.value).index("COPY") :]
-    for name in ("events.parquet", "events-as-text.parquet"):
-        assert name in copy
-        copy = copy.replace(name, str(tmp_path / name))
-    source.rename(tmp_path / "events.parquet")
-    duckdb.execute(copy)
-    text = headcount.release(
-        tmp_path / "events-as-text.parquet",
-        user="who",
-        item='a "list"',
-        budget=BUDGET,
-    )
-    assert text.table['a "list"'].to_pylist() == ["[x]"]
-
-
 @pytest.mark.parametrize("user", [["who"], ("who", "what"), None, 3])
 def test_a_user_column_is_named_by_a_text(user):
     with pytest.raises(SourceError, match="user is the name of one column"):

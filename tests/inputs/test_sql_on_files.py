@@ -78,6 +78,7 @@ def test_what_it_does_to_rows_is_told(parquet, sql, unit, origin):
         ({"sql": "SELECT u, nothing FROM events"}, "nothing"),
         ({"sql": "DROP VIEW events"}, "single SELECT"),
         ({"sql": "SELECT 1; SELECT 2"}, "single SELECT"),
+        ({"sql": f"SELECT {'(' * 3000}1{')' * 3000}"}, "cannot be parsed"),
         ({"sql": "COPY events TO 'stolen.csv'"}, "single SELECT"),
         ({"sql": "SELECT u, i FROM 'other.csv'"}, "reads a text file"),
         ({"sql": "SELECT u, i FROM events", "engine": "polars"}, "run by DuckDB"),

@@ -182,6 +182,19 @@ def test_types_that_do_not_fit_are_refused_before_a_row_is_read(says, text, monk
         kept(session, {"source": ROWS}, text)
 
 
+LONG = {
+    "ors": " OR ".join(["u = 1"] * 3000),
+    "a list": f"u IN ({', '.join(map(str, range(3000)))})",
+    "a sum": " || ".join(["c"] * 3000) + " = 'x'",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_condition_too_long_for_python_is_an_input_error(text):
+    with Session() as session, pytest.raises(SourceError, match="too many parts"):
+        kept(session, {"source": ROWS}, text)
+
+
 def test_a_condition_is_text():
     with pytest.raises(SourceError, match="as text"):
         hc.Question(source="a.csv", user="u", item="i", budget=hc.Budget(rho=1), where=5)

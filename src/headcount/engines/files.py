@@ -1,6 +1,7 @@
 """Files of events: which files a name means, and what form they have."""
 
 import glob
+import json
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headcount.engines.guard import ANY_FORM, opening
 from headcount.engines.layout import BY_NAME, TEXT, Layout, shown_delimiter
-from headcount.engines.names import did_you_mean
+from headcount.engines.names import did_you_mean, holds_lists, holds_no_values
 from headcount.engines.registry import databases, reader
 from headcount.errors import SettingsError, SourceError
 
@@ -34,6 +35,8 @@ _ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 _ARROW = (_ARROW_FILE, ARROW_STREAM)
 GZIP = b"\x1f\x8b"
 _LAKES = (("delta", "_delta_log"), ("iceberg", "metadata"))
+
+_LISTS_IN_JSON = "TRY_CAST(TRY_CAST({} AS JSON) AS VARCHAR[])"  # whose values are text to DuckDB
 
 _HINTS = {
     "json": ": it needs one object on each line (JSON lines), in UTF-8",
@@ -170,6 +173,32 @@ def stored_schemas(
                     f"the column {column!r} appears twice in {str(path)!r}, if case is ignored"
                 )
     return schemas
+
+
+def keys_of(line: str, asked: Collection[str]) -> list[str]:
+    """Return the columns of JSON lines: the keys of the object on the first line.
+
+    Of keys that are equal but for case one is returned, which is asked for if any of them is.
+
+    Raises:
+        SourceError: the line is not one object, or has a list or an object where one of the
+            columns that are asked for is to have a value.
+    """
+    try:
+        found = json.loads(line, parse_int=str)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise SourceError("JSON needs one object on each line, with all keys in the first")
+    for name in asked:
+        if isinstance(found.get(name), list):
+            raise SourceError(holds_lists(name, asked, _LISTS_IN_JSON))
+        if isinstance(found.get(name), dict):
+            raise SourceError(holds_no_values(name))
+    keys: dict[str, str] = {}
+    for name in (*(name for name in asked if name in found), *found):
+        keys.setdefault(name.casefold(), name)
+    return list(keys.values())
 
 
 def lake_of(folder: Path) -> str | None:

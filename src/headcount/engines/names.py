@@ -1,4 +1,4 @@
-"""Suggestions for mistyped names: errors name columns and tables anyway, but never data."""
+"""What errors say of columns: they name columns and tables anyway, but never data."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -35,3 +35,28 @@ def no_such_column(column: str, there: Sequence[str]) -> str:
         )
     listed = ", ".join(map(repr, there))
     return f"there is no column {column!r}; the columns are: {listed}{did_you_mean(column, there)}"
+
+
+def holds_lists(column: str, columns: Iterable[str], lists: str = "{}") -> str:
+    """Return what an error says about a column of lists.
+
+    Args:
+        column: the one that holds them.
+        columns: all that are asked for.
+        lists: SQL for the lists, with {} for the column.
+    """
+    quoted = {name: '"' + name.replace('"', '""') + '"' for name in columns}
+    quoted[column] = f"unnest({lists.format(quoted[column])}) AS {quoted[column]}"
+    return (
+        f"column {column!r} holds lists, and each of their values needs a row of its own: --sql "  # noqa: S608 (shown, not run)
+        f"'SELECT {', '.join(quoted.values())} FROM events' (sql=), or df.explode({column!r}) in a "
+        "data frame"
+    )
+
+
+def holds_no_values(column: str) -> str:
+    """Return what an error says about a column of values that can be neither users nor items."""
+    return (
+        f"column {column!r} holds values other than text, numbers and times; make such values of "
+        "them with SQL (--sql, sql=), or where the table is made"
+    )

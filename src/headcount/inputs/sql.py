@@ -28,7 +28,7 @@ def single_select(sql: str, dialect: str) -> str:
             for s in sqlglot.parse(sql, dialect=dialect)
             if not isinstance(s, exp.Semicolon | None)
         ]
-    except SqlglotError:
+    except (SqlglotError, RecursionError):
         statements = None
     if statements is None:
         raise SourceError("the SQL cannot be parsed; give one SELECT statement")

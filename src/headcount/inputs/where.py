@@ -91,13 +91,15 @@ class Where:
                 raise SourceError(f"the condition on rows cannot be used: {there}")
         try:
             condition = _Translation(table).of(_condition(self.text))
+            if not condition.type().is_boolean():
+                raise _refused("is neither true nor false for a row")
+            return table.filter(condition)
         except SourceError:
             raise
+        except RecursionError:
+            raise _refused("has too many parts") from None
         except Exception:  # whatever Ibis rejects: it has seen only types and the condition
             raise _refused("compares or combines values of incompatible types") from None
-        if not condition.type().is_boolean():
-            raise _refused("is neither true nor false for a row")
-        return table.filter(condition)
 
 
 def parsed(text: str) -> Where:

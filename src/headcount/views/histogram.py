@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.arrays import as_text, to_arrow, to_numpy
 from headcount.engines.base import Expression
-from headcount.engines.names import no_such_column
+from headcount.engines.names import holds_lists, holds_no_values, no_such_column
 from headcount.errors import SourceError
 from headcount.inputs.open import Events
 from headcount.inputs.sql import cast_of_column
@@ -84,11 +84,11 @@ def check_columns(events: Events, user: str, items: Sequence[str]) -> None:
             )
     for column in (user, *items):
         kind = schema[column]
-        if kind.is_nested() or kind.is_interval() or kind.is_unknown():
-            raise SourceError(
-                f"column {column!r} holds values other than text, numbers and times; convert it "
-                f"to text first. For a file, DuckDB can do that: {_cast_of_file(column)}"
-            )
+        if kind.is_array():
+            raise SourceError(holds_lists(column, (user, *items)))
+        # JSON may hold lists in any row, so its type decides.
+        if kind.is_nested() or kind.is_json() or kind.is_interval() or kind.is_unknown():
+            raise SourceError(holds_no_values(column))
 
 
 def check_numbers(events: Events, columns: Sequence[str]) -> None:
@@ -115,14 +115,6 @@ def _check_there(events: Events, columns: Sequence[str]) -> None:
             raise SourceError(no_such_column(column, schema.names))
         if folded[column.casefold()] > 1:
             raise SourceError(f"another column differs from {column!r} only in case")
-
-
-def _cast_of_file(column: str) -> str:
-    name = '"' + column.replace('"', '""') + '"'
-    return (  # shown, not run
-        f"COPY (SELECT * REPLACE (CAST({name} AS VARCHAR) AS {name}) FROM 'events.parquet') "  # noqa: S608
-        "TO 'events-as-text.parquet'"
-    )
 
 
 def count_distinct_users(events: Events, user: str, items: Sequence[str], limit: int) -> TopCounts:

@@ -112,8 +112,11 @@ def true_rows(relation: Any, columns: Sequence[str]) -> "pa.RecordBatchReader": 
     chosen = []
     for name in columns:
         quoted = '"' + name.replace('"', '""') + '"'
-        as_text = kinds[name] in _AS_TEXT or kinds[name] == _NO_TYPE
-        chosen.append(f"CAST({quoted} AS VARCHAR) AS {quoted}" if as_text else quoted)
+        if kinds[name] in _AS_TEXT or kinds[name] == _NO_TYPE:
+            quoted = f"CAST({quoted} AS VARCHAR) AS {quoted}"
+        elif kinds[name] == "JSON":  # text to Arrow; a struct is refused, as JSON is elsewhere
+            quoted = f"struct_pack(json := {quoted}) AS {quoted}"
+        chosen.append(quoted)
     return reader_of(relation.project(", ".join(chosen)))
 
 

@@ -7,8 +7,10 @@ person's value could change the schema of the result, or whether there is one at
 """
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from headcount.arrays import as_text
 from headcount.engines.duckdb.arrow import collected
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NAME = "headcount_memory"
+_LISTS = (list, tuple, set, frozenset, dict, np.ndarray)
 _ERROR_PREFIX = "cannot read this table"
 
 
@@ -105,21 +108,34 @@ def _from_pandas(column: Any) -> "pa.Array | pa.ChunkedArray":  # noqa: ANN401
     if isinstance(column.dtype, pandas.CategoricalDtype):
         # pandas infers the type of the categories from the values. -1 stands for a missing one.
         codes = column.cat.codes.to_numpy()
-        texts = pa.array(map(as_text, column.cat.categories), pa.string())
-        return texts.take(pa.array(codes, mask=codes < 0))
+        return _from_objects(column.cat.categories).take(pa.array(codes, mask=codes < 0))
     kind = pa.array(column.iloc[:0], from_pandas=True).type
-    if pa.types.is_null(kind):  # Python objects
+    if pa.types.is_null(kind) or getattr(column.dtype, "storage", "") == "python":  # objects
         values = zip(column.astype(object), column.isna(), strict=True)
-        return pa.array((None if gone else as_text(value) for value, gone in values), pa.string())
+        return _from_objects(None if gone else value for value, gone in values)
     return pa.array(column, kind, from_pandas=True)
 
 
 def _from_polars(column: Any) -> "pa.Array":  # noqa: ANN401
+    if column.dtype.is_object():  # as Arrow, it would be addresses in memory
+        return _from_objects(column)
+    return column.to_arrow()
+
+
+def _from_objects(objects: Iterable[Any]) -> "pa.Array":
+    """Return Python objects as text, or as a column of a type that is refused if all are lists.
+
+    One list among other objects is text as well: one person's value does not decide the type.
+    """
     import pyarrow as pa
 
-    if column.dtype.is_object():  # as Arrow, it would be addresses in memory
-        return pa.array(map(as_text, column), pa.string())
-    return column.to_arrow()
+    values = list(objects)
+    held = [value for value in values if value is not None]
+    if held and all(isinstance(value, _LISTS) for value in held):
+        text = pa.string()
+        kind = pa.map_(text, text) if isinstance(held[0], dict) else pa.list_(text)
+        return pa.nulls(len(values), kind)
+    return pa.array(map(as_text, values), pa.string())
 
 
 def _plain_types(table: "pa.Table") -> "pa.Table":

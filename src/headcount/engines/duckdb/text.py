@@ -10,14 +10,13 @@ import functools
 import gzip
 import io
 import itertools
-import json
 from collections.abc import Collection, Sequence
 from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
 from headcount.engines.duckdb.count import with_true_types
-from headcount.engines.files import is_gzipped, stored_schemas
+from headcount.engines.files import is_gzipped, keys_of, stored_schemas
 from headcount.engines.guard import opening
 from headcount.engines.layout import BY_NAME, Layout
 from headcount.errors import SourceError
@@ -59,10 +58,9 @@ def read_files(
         # DuckDB recognises a compressed file by its ending, but not every version knows .GZ.
         read = functools.partial(read, compression="gzip")
     if kind == "json":
-        columns = opening(lambda: _json_columns(paths), error_prefix)
-        return opening(
-            lambda: read("read_json", columns=columns, format="newline_delimited"), error_prefix
-        )
+        keys = opening(lambda: _json_columns(paths, columns or ()), error_prefix)
+        read = functools.partial(read, format="newline_delimited", ignore_errors=_line_by_line())
+        return opening(lambda: read("read_json", columns=keys), error_prefix)
     delimiter = layout.delimiter_of(kind)
     columns = opening(lambda: _csv_columns(paths, delimiter), error_prefix)
     return opening(lambda: read("read_csv", columns=columns, delim=delimiter, **_CSV), error_prefix)
@@ -87,20 +85,24 @@ def _csv_columns(paths: Sequence[Path], delimiter: str) -> dict[str, str]:
     return _as_text(headers[0])
 
 
-def _json_columns(paths: Sequence[Path]) -> dict[str, str]:
+def _line_by_line() -> bool:
+    """Whether a line of JSON that is not one whole object can be a row without values.
+
+    Before DuckDB 2.0, such a line can also cost the next line its values, so it is an error there.
+    """
+    import duckdb
+
+    return int(duckdb.__version__.partition(".")[0]) >= 2
+
+
+def _json_columns(paths: Sequence[Path], asked: Collection[str]) -> dict[str, str]:
     for path in paths:
         with _opened(path, encoding="utf-8") as file:
             if file.read(1) == "\ufeff":
                 raise SourceError(f"{str(path)!r} begins with a byte order mark; JSON has none")
-    with _opened(paths[0]) as file:
+    with _opened(paths[0], newline="\n") as file:
         first = next((line for line in file if line.strip()), "")
-    try:
-        found = json.loads(first)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not found:
-        raise SourceError("JSON needs one object on each line, with all keys in the first")
-    return _as_text(list(found))
+    return _as_text(keys_of(first, asked))
 
 
 def _as_text(names: list[str]) -> dict[str, str]:
@@ -115,9 +117,9 @@ def _as_text(names: list[str]) -> dict[str, str]:
     return columns
 
 
-def _opened(path: Path, encoding: str = "utf-8-sig") -> IO[str]:
+def _opened(path: Path, encoding: str = "utf-8-sig", newline: str = "") -> IO[str]:
     # Invalid UTF-8 in later rows is for the engine to find.
     if is_gzipped(path):
         binary = gzip.open(path)  # noqa: SIM115 (the caller closes it)
-        return io.TextIOWrapper(binary, encoding=encoding, errors="replace", newline="")
-    return path.open(encoding=encoding, errors="replace", newline="")
+        return io.TextIOWrapper(binary, encoding=encoding, errors="replace", newline=newline)
+    return path.open(encoding=encoding, errors="replace", newline=newline)

@@ -153,6 +153,6 @@ def _type(name: str) -> Any:  # noqa: ANN401
         kind = PostgresType.from_string(name)
     except Exception:  # a type that an extension or a user made
         return None
-    refused = kind.is_nested() or kind.is_interval()
+    refused = kind.is_nested() or kind.is_interval() or kind.is_json()
     known = name.partition("(")[0] in _KEPT and not kind.is_unknown()
     return kind if refused or known else None

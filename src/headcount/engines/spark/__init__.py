@@ -53,7 +53,7 @@ class SparkReader(Reader):
 
         form, paths = files_of(name, self, layout)
         backend = connect(session, None, settings)
-        table = read_path(session, backend, name, form, paths, layout)
+        table = read_path(session, backend, name, form, paths, columns, layout)
         return Opened(table, Spark(backend, session, expected=expected(form, layout)))
 
     def open_database(

@@ -1,8 +1,9 @@
 """What Spark reads: data frames, tables of a catalog, files and lake folders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Never
 
+from headcount.engines.files import keys_of
 from headcount.engines.layout import BY_NAME, Layout
 from headcount.engines.session import Session
 from headcount.engines.spark.count import Spark
@@ -25,6 +26,10 @@ _CSV: dict[str, Any] = {
     "columnPruning": False,
     "unescapedQuoteHandling": "RAISE_ERROR",
 }
+# In JSON: an escaped high surrogate without a low one after it, or a low one without a high one.
+_HALF_A_CHARACTER = (
+    r"(?i)(?<!\\)(\\\\)*(\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f])"
+)
 
 
 def read_frame(session: Session, frame: Any) -> tuple[Any, Any]:  # noqa: ANN401
@@ -93,6 +98,7 @@ def read_path(
     name: str,
     form: str,
     paths: Sequence[str],
+    columns: Collection[str] | None,
     layout: Layout = BY_NAME,
 ) -> Any:  # noqa: ANN401
     """Return files of one form, or a lake folder, as an Ibis table."""
@@ -101,7 +107,7 @@ def read_path(
         "parquet": lambda: spark.read.parquet(*paths),
         "csv": lambda: _read_csv(_checked(spark, paths), layout.delimiter_of(form), paths),
         "tsv": lambda: _read_csv(_checked(spark, paths), layout.delimiter_of(form), paths),
-        "json": lambda: _read_json(_checked(spark, paths), paths),
+        "json": lambda: _read_json(spark, paths, columns or ()),
         "delta": lambda: spark.read.format(form).load(paths[0]),
         "iceberg": lambda: spark.read.format(form).load(paths[0]),
     }
@@ -111,7 +117,7 @@ def read_path(
 
 
 def _checked(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Return Spark if the files are UTF-8: its CSV and JSON readers replace what is not.
+    """Return Spark if the files are UTF-8: its CSV reader replaces what is not.
 
     This reads them once more. Lines of text are the only form that Spark leaves unchanged.
     """
@@ -138,21 +144,23 @@ def _read_csv(spark: Any, delimiter: str, paths: Sequence[str]) -> Any:  # noqa:
     return reader.csv(list(paths), schema=_all_text(names))
 
 
-def _read_json(spark: Any, paths: Sequence[str]) -> Any:  # noqa: ANN401
-    """Read JSON lines as text, with the columns of the first, as engines/duckdb/text.py does."""
-    import json
+def _read_json(spark: Any, paths: Sequence[str], asked: Collection[str]) -> Any:  # noqa: ANN401
+    """Read JSON lines as text, with the columns of the first, as engines/duckdb/text.py does.
 
-    try:
-        found = json.loads(_first_line(spark, paths) or "")
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not found:
-        raise SourceError("JSON needs one object on each line, with all keys in the first")
-    return spark.read.json(list(paths), schema=_all_text(list(found)), mode="FAILFAST")
+    A line that is not one whole object is a row without values. Spark's parser replaces what is
+    not UTF-8 and surrogates without their other half, so lines with these are left out.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    keys = keys_of(_first_line(spark, paths, lineSep="\n") or "", asked)
+    lines = spark.read.text(list(paths), lineSep="\n")
+    whole = F.is_valid_utf8("value") & ~F.col("value").rlike(_HALF_A_CHARACTER)
+    row = F.from_json("value", _all_text(keys)).alias("row")
+    return lines.filter(whole).select(row).select("row.*")
 
 
-def _first_line(spark: Any, paths: Sequence[str]) -> str | None:  # noqa: ANN401
-    row = spark.read.text(paths[0]).filter("trim(value) <> ''").first()
+def _first_line(spark: Any, paths: Sequence[str], **options: str) -> str | None:  # noqa: ANN401
+    row = spark.read.text(paths[0], **options).filter(r"value RLIKE '\\S'").first()
     return row and str(row[0])
 
 
