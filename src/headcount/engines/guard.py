@@ -38,6 +38,8 @@ _DATA_FAULTS = {
 }
 # Failures to understand a query: the message is about names, types and the query's own text.
 _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
+# Failures of the engine itself, such as one that has too little memory to clean up after another.
+_ENGINE_FAULTS = {"FatalException", "InternalException", "ResourceInUseException"}
 # What errors say when there is too little memory to load a library or to start a thread. Only
 # errors that quote no data are searched for it.
 _NO_MEMORY = (
@@ -161,6 +163,8 @@ def _of_schema(error: BaseException, error_prefix: str) -> HeadcountError:
             f"{error_prefix}: the engine has no type for one of the columns; convert that column "
             "to text"
         )
+    if kind in _ENGINE_FAULTS:
+        return EngineError(f"{error_prefix}: the engine failed ({kind})")
     return SourceError(f"{error_prefix} ({kind})")
 
 

@@ -132,9 +132,7 @@ def plain_column(column: "pa.ChunkedArray") -> list[Plain]:
     raise TypeError(f"a release has no column of type {kind}")
 
 
-def as_text_unless(
-    table: "pa.Table", holds: Callable[["pa.ChunkedArray"], object]
-) -> "pa.Table":
+def as_text_unless(table: "pa.Table", holds: Callable[["pa.ChunkedArray"], object]) -> "pa.Table":
     """Return a table in which columns are text where ``holds`` fails at one of their values."""
     import pyarrow as pa
 
