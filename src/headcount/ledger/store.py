@@ -18,6 +18,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from headcount.engines.files import as_path
+from headcount.engines.names import UNSPEAKABLE, is_unspeakable
 from headcount.errors import (
     LedgerError,
     LedgerUnavailableError,
@@ -180,6 +181,8 @@ class Store:
     def __init__(self, where: str, patience: float, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._is_server = where.startswith(("postgres://", "postgresql://"))
+        if is_unspeakable(where, "strict" if self._is_server else "surrogateescape"):
+            raise LedgerError(f"the address of the ledger {UNSPEAKABLE}")
         self._where = where
         self._patience = patience
         if self._is_server:
