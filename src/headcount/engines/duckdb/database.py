@@ -23,7 +23,8 @@ def close_doors(connection: Any, files: Sequence[Path] = ()) -> None:  # noqa: A
     # Some versions look for the name of a file, others for the pattern that it is opened by.
     names = {name for path in files for name in (str(path), escape(str(path)))}
     listed = ", ".join("'" + name.replace("'", "''") + "'" for name in sorted(names))
-    connection.execute(f"SET allowed_paths = [{listed}]")
+    if names:
+        connection.execute(f"SET allowed_paths = [{listed}]")
     connection.execute("SET enable_external_access = false")
 
 
