@@ -81,6 +81,19 @@ def test_whoever_runs_out_of_memory(name, capsys):
     assert "not enough memory" in capsys.readouterr().err
 
 
+class ResourceInUseException(Exception):
+    """As DuckDB's is called, which `ulimit -v` makes it raise."""
+
+
+@pytest.mark.parametrize("guarded", [opening, running])
+def test_an_engine_that_fails_is_not_the_fault_of_the_input(guarded):
+    def fail():
+        raise ResourceInUseException("somebody's value")
+
+    with pytest.raises(EngineError, match=r"^it failed: the engine failed \(Resource\w+\)$"):
+        guarded(fail, "it failed")
+
+
 class ConversionException(Exception):
     """As DuckDB's is called; it quotes what cannot be converted."""
 

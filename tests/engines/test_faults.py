@@ -81,7 +81,7 @@ def watcher(postgres_url):
         def running(name):
             return connection.execute(
                 "SELECT pid FROM pg_stat_activity WHERE application_name = %s "
-                "AND state = 'active' AND query ~ '^(FETCH|CREATE TEMP) '",
+                "AND state = 'active' AND query ~ '^(FETCH|CREATE TEMP|INSERT) '",
                 [name],
             ).fetchone()
 

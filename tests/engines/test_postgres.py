@@ -101,22 +101,6 @@ def test_what_postgresql_cannot_be_asked(tables, headcount, option, says):
     assert "canary" not in ran.err
 
 
-def test_a_query_that_writes_by_a_function_changes_nothing(tables, headcount):
-    import psycopg
-
-    with psycopg.connect(tables, autocommit=True) as connection:
-        connection.execute("CREATE TABLE IF NOT EXISTS written (n int)")
-        connection.execute(
-            "CREATE OR REPLACE FUNCTION write() RETURNS text LANGUAGE sql "
-            "AS $$INSERT INTO written VALUES (1); SELECT 'x'$$"
-        )
-        sql = "SELECT uid, write() AS item FROM plain"
-        assert headcount("release", tables, "--sql", sql, *OPTIONS).code == 0
-        assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
-        connection.execute("DROP FUNCTION write")
-        connection.execute("DROP TABLE written")
-
-
 SECRETS = {
     "no server": f"postgres://u:{PASSWORD}@127.0.0.1:1/d",
     "no host": f"postgres://u:{PASSWORD}@nohost.invalid/d",
@@ -172,3 +156,49 @@ def test_a_function_by_the_name_of_one_of_postgresql_is_refused(tables, name):
                 hc.release(events, user="uid", item="item", budget=BUDGET)
         finally:
             connection.execute(f"DROP FUNCTION public.{name}({kinds})")
+
+
+@pytest.fixture
+def meddling(tables):
+    """Return a server with functions that change something when a row is read."""
+    import psycopg
+
+    with psycopg.connect(tables, autocommit=True) as connection:
+        connection.execute("CREATE TABLE seen_by (who text)")
+        connection.execute("CREATE SEQUENCE calls")
+        connection.execute(
+            "CREATE FUNCTION told(who text) RETURNS text LANGUAGE sql VOLATILE AS "
+            "$$ INSERT INTO seen_by VALUES (who) RETURNING who $$"
+        )
+        yield tables, connection
+        connection.execute("DROP FUNCTION told; DROP TABLE seen_by; DROP SEQUENCE calls")
+
+
+@pytest.mark.parametrize("method", ["pcr", "auto", "rationed"])
+@pytest.mark.parametrize(
+    "item",
+    [
+        "told(item)",
+        "nextval('calls')",
+        "set_config('transaction_read_only', 'off', true) || told(item)",
+    ],
+)
+def test_sql_changes_nothing_on_the_server(meddling, item, method):
+    url, connection = meddling
+    sql = f"SELECT uid, {item} AS item FROM plain"
+    with pytest.raises(hc.HeadcountError) as caught:
+        hc.release(url, sql=sql, user="uid", item="item", budget=BUDGET, method=method)
+    assert "bread" not in str(caught.value)
+    if not item.startswith("set"):
+        assert "the connection only reads: SQL cannot change anything" in str(caught.value)
+    assert connection.execute("SELECT count(*) FROM seen_by").fetchone() == (0,)
+    assert connection.execute("SELECT is_called FROM calls").fetchone() == (False,)
+
+
+@pytest.mark.parametrize("method", ["pcr", "auto", "rationed", "threshold"])
+def test_sql_is_still_read_in_several_passes(tables, method):
+    ask = {"user": "uid", "item": "item", "budget": BUDGET, "unsafe_seed": 3, "method": method}
+    ask |= {"max_items_per_user": 3} if method == "threshold" else {}
+    of_table = hc.release(tables, table="plain", **ask)
+    of_sql = hc.release(tables, sql="SELECT uid, item FROM plain", **ask)
+    assert of_sql.table.to_pylist() == of_table.table.to_pylist()

@@ -119,16 +119,6 @@ def test_decimals_beyond_38_digits_are_refused_with_or_without_rows(rows, form, 
         released(call)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_a_file_whose_values_the_type_of_another_would_cut_is_refused(engine, tmp_path):
-    """The types are those of the first file."""
-    for n, kind in enumerate([pa.int32(), pa.int64()]):
-        table = pa.table({"who": ["a", "b"], "what": pa.array([1, 2], kind)})
-        pq.write_table(table, tmp_path / f"{n}.parquet")
-    with pytest.raises(SourceError, match=r"'what' is stored as int64, which .* cut to int32"):
-        released({"source": f"{tmp_path}/*.parquet", "engine": engine})
-
-
 @pytest.mark.parametrize("form", ["duckdb", "polars", "arrow"])
 def test_columns_of_any_type_may_stand_beside_those_that_are_asked_for(form, tmp_path):
     odd = {

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import headcount as hc
-from headcount.ledger import store
+from headcount.ledger import file
 from headcount.outputs import render
 
 USERS = 4000
@@ -67,7 +67,7 @@ def tables() -> dict[str, pa.Table]:
 def main(folder: Path) -> None:
     """Write the files; refuse to replace any."""
     folder.mkdir()
-    store.ROOM = store.ROOM_IN_JOURNAL = 2**12  # the ledger need not be large
+    file.ROOM = file.ROOM_IN_JOURNAL = 2**12  # the ledger need not be large
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
     ledger = hc.Ledger(folder / "ledger.db", actor="ann", clock=lambda: noon)
     ledger.init("shop", budget=hc.Budget(rho=40, delta=1e-4))

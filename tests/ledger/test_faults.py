@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import headcount as hc
-from headcount.ledger import store
+from headcount.ledger import file, store
 from headcount.privacy.randomness import OsEntropy
 from tests.engines.test_faults import wait_until
 from tests.ledger.conftest import made_of, release
@@ -20,7 +20,7 @@ from tests.ledger.conftest import made_of, release
 
 @pytest.fixture
 def little_room(monkeypatch):
-    monkeypatch.setattr(store, "ROOM", 2**12)
+    monkeypatch.setattr(file, "ROOM", 2**12)
 
 
 @pytest.fixture
@@ -118,13 +118,13 @@ def test_the_room_is_on_the_disk(shop):
     """Not a hole in the file, which takes no room until it is written."""
     shop.reserve("shop", hc.Budget(rho=0.5, delta=1e-6), {})
     found = Path(shop._where).stat()
-    assert 512 * found.st_blocks >= found.st_size > store.ROOM
+    assert 512 * found.st_blocks >= found.st_size > file.ROOM
 
 
 def test_runs_that_died_share_one_room(shop):
     for _ in range(30):
         shop.reserve("shop", hc.Budget(rho=0.01, delta=1e-8), {})
-    assert sum(sizes_of(shop)) < store.ROOM + 2**20
+    assert sum(sizes_of(shop)) < file.ROOM + 2**20
 
 
 def test_a_failure_to_settle_says_that_the_reservation_stays(shop, monkeypatch):

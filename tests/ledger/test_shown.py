@@ -3,9 +3,11 @@
 import pickle
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 
 import headcount as hc
+from headcount.ledger.account import accounts
 from headcount.ledger.amounts import Total
 from headcount.ledger.balance import Books
 from headcount.privacy.accounting.filter import Cost
@@ -49,3 +51,15 @@ def test_amounts_are_shown_as_decimals(tmp_path):
     assert repr(Books()) == "<Books of no budget>"
     assert repr(Cost(Fraction(1, 3))) == "Cost(rho=0.333333333333, delta=0)"
     assert "limit=Cost(rho=0.1," in repr(Total.of(hc.Budget(rho=0.1)))
+
+
+def test_a_budget_that_is_used_up_has_nothing_left(tmp_path):
+    ledger = hc.Ledger(tmp_path / "budget.db")
+    ledger.init("shop", budget=hc.Budget(rho=0.1, delta=1e-5))
+    events = pa.table({"u": range(99), "q": ["tea"] * 99})
+    hc.release(
+        events, user="u", item="q", items_from=["tea"], rho=0.1, ledger=ledger, dataset="shop"
+    )
+    [account] = accounts(ledger.books())
+    left = account.to_dict()["left"]
+    assert [str(left[part]) for part in ("rho", "epsilon")] == ["0.0", "0.0"]

@@ -35,6 +35,11 @@ def test_a_standard_error_has_three_digits():
     assert huge == pytest.approx((1.24e60, -1.235e61, 5.433e61), rel=1e-15)
 
 
+def test_nothing_is_not_minus_nothing():
+    found = [str(number) for lower in (0.0, -0.04) for number in rounded(10.0, lower, lower)]
+    assert found == ["10.0", "0.0", "0.0", "10.0", "-0.1", "0.0"]
+
+
 @given(errors, values, values)
 def test_nothing_is_told_to_be_more_precise_than_it_is(error, lower, upper):
     shown, low, high = rounded(error, lower, upper)

@@ -28,6 +28,12 @@ def test_float_below_is_the_next_float_down(value):
     assert Fraction(below) <= value < Fraction(math.nextafter(below, math.inf))
 
 
+def test_nothing_is_not_minus_nothing():
+    """JSON would say -0.0 of a budget of which nothing is left."""
+    for rounded in (float_above(Fraction(0)), float_below(Fraction(0))):
+        assert str(rounded) == "0.0"
+
+
 @given(numbers)
 def test_log_above_is_above_and_close(value):
     above = log_above(value)

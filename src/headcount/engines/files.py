@@ -13,6 +13,7 @@ from headcount.engines.guard import ANY_FORM, opening
 from headcount.engines.layout import BY_NAME, TEXT, Layout, shown_delimiter
 from headcount.engines.names import did_you_mean, holds_lists, holds_no_values
 from headcount.engines.registry import databases, reader
+from headcount.engines.types import refuse_differences, type_of
 from headcount.errors import SettingsError, SourceError
 
 if TYPE_CHECKING:
@@ -156,22 +157,23 @@ def stored_schemas(
     """Return what Parquet files say about their columns.
 
     Raises:
-        SourceError: a requested column appears twice in a file, if case is ignored. Engines take
-            the first, or rename the second.
+        SourceError: a requested column appears twice in a file, if case is ignored (engines take
+            the first, or rename the second), or does not have the same type in all files.
     """
-    import pyarrow.parquet as pq
-
-    schemas = [
-        opening(lambda path=path: pq.read_schema(path), f"cannot read {str(path)!r}")  # type: ignore[misc]
-        for path in paths
-    ]
-    for path, schema in zip(paths, schemas, strict=True):
+    schemas, kinds = [], {}
+    for path in paths:
+        schema, kinds[path] = opening(
+            lambda path=path: _stored_schema(path),  # type: ignore[misc]
+            f"cannot read {str(path)!r}",
+        )
         there = Counter(name.casefold() for name in schema.names)
         for column in schema.names if columns is None else columns:
             if there[column.casefold()] > 1:
                 raise SourceError(
                     f"the column {column!r} appears twice in {str(path)!r}, if case is ignored"
                 )
+        schemas.append(schema)
+    refuse_differences(kinds, columns)
     return schemas
 
 
@@ -199,6 +201,25 @@ def keys_of(line: str, asked: Collection[str]) -> list[str]:
     for name in (*(name for name in asked if name in found), *found):
         keys.setdefault(name.casefold(), name)
     return list(keys.values())
+
+
+def _stored_schema(path: Path) -> "tuple[pa.Schema, dict[str, tuple[str, str]]]":
+    """Return the schema of a Parquet file, and the type of each column, to be compared."""
+    import pyarrow.parquet as pq
+    from pyarrow import types as of
+
+    stored = pq.read_metadata(path).schema
+    columns = [stored.column(place) for place in range(len(stored))]
+    leaves = {column.path: column for column in columns}  # a column of lists is no leaf
+    schema, kinds = stored.to_arrow_schema(), {}
+    for field in schema:
+        annotation = ""
+        if field.name in leaves and of.is_timestamp(field.type):
+            annotation = leaves[field.name].physical_type  # as old Spark writes them, or as others
+        elif field.name in leaves and not of.is_integer(field.type):
+            annotation = str(leaves[field.name].logical_type)
+        kinds[field.name] = type_of(field.type, annotation)
+    return schema, kinds
 
 
 def lake_of(folder: Path) -> str | None:

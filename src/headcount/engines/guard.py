@@ -38,6 +38,11 @@ _DATA_FAULTS = {
 }
 # Failures to understand a query: the message is about names, types and the query's own text.
 _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "OperationalError"}
+# What DuckDB raises when a query names a file that it may not open.
+_CLOSED = "PermissionException"
+_ONLY_THE_SOURCE = "it names another file, and SQL can read only the source"
+# Failures of the engine itself, such as one that has too little memory to clean up after another.
+_ENGINE_FAULTS = {"FatalException", "InternalException", "ResourceInUseException"}
 # What errors say when there is too little memory to load a library or to start a thread. Only
 # errors that quote no data are searched for it.
 _NO_MEMORY = (
@@ -156,11 +161,15 @@ def _of_schema(error: BaseException, error_prefix: str) -> HeadcountError:
         return SourceError(f"{error_prefix}: {str(error).splitlines()[0]}")
     if kind in _DATA_FAULTS:
         return SourceError(f"{error_prefix}: {ANY_FORM}")
+    if kind == _CLOSED:
+        return SourceError(f"{error_prefix}: {_ONLY_THE_SOURCE}")
     if kind == "NotImplementedException":  # DuckDB's
         return SourceError(
             f"{error_prefix}: the engine has no type for one of the columns; convert that column "
             "to text"
         )
+    if kind in _ENGINE_FAULTS:
+        return EngineError(f"{error_prefix}: the engine failed ({kind})")
     return SourceError(f"{error_prefix} ({kind})")
 
 
@@ -172,6 +181,8 @@ def _without_data(error: BaseException, error_prefix: str, expected: str) -> Hea
         return EngineError(f"{error_prefix}: there is no space left for temporary files")
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
         return EngineError(f"{error_prefix}: there is no space left for temporary files")
+    if kind == _CLOSED:
+        return SourceError(f"{error_prefix}: {_ONLY_THE_SOURCE}")
     if kind in _DATA_FAULTS or type(error).__module__ == "sqlite3":
         return SourceError(f"{error_prefix}: {expected}")
     return EngineError(f"{error_prefix}: the engine failed ({kind})")

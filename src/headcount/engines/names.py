@@ -1,10 +1,27 @@
-"""What errors say of columns: they name columns and tables anyway, but never data."""
+"""Names that people give: which are none, and what was meant by one that is mistyped.
+
+Errors name columns and tables anyway, but never data.
+"""
 
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from headcount.engines.layout import likely_delimiter, shown_delimiter
+
+#: What errors say of such a text.
+UNSPEAKABLE = "has a NUL or half of a character (a lone surrogate) in it; take it out"
+
+
+def is_unspeakable(text: str, errors: str = "strict") -> bool:
+    """Whether no engine or system can be told a text: it has a NUL, or half of a character.
+
+    With ``errors="surrogateescape"`` the bytes of a path that are not UTF-8 are allowed.
+    """
+    try:
+        return b"\0" in text.encode("utf-8", errors)
+    except UnicodeEncodeError:  # half of a character: a lone surrogate
+        return True
 
 
 def did_you_mean(given: str, there: Iterable[str]) -> str:

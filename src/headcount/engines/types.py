@@ -5,7 +5,8 @@ one it has. Items would be merged, or come out wrong; users would be merged, so 
 change what another contributes.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.errors import SourceError
@@ -37,6 +38,46 @@ def refuse_cuts(
                 f"column {field.name!r} is stored as {field.type}, which {by} would cut to {kind}; "
                 "store it as that type, or as text"
             )
+
+
+def refuse_differences(
+    kinds: Mapping[Path, Mapping[str, tuple[str, str]]], columns: Collection[str] | None
+) -> None:
+    r"""Refuse files in which a column does not have the same type, judged by their schemas alone.
+
+    An engine that reads a value of one type as another may fail at it, so that one person's value
+    ends the release, or make two values equal: the bytes ff are the text ``\xFF`` to DuckDB.
+
+    Args:
+        kinds: the type of each column of each file, as `type_of` has it.
+        columns: the requested ones; all if None.
+    """
+    (first, expected), *others = kinds.items()
+    for path, found in others:
+        for column in dict.fromkeys([*expected, *found] if columns is None else columns):
+            one, other = expected.get(column), found.get(column)
+            if one == other or (other is not None and other[0].lower() == "null"):
+                continue
+            if one is None or other is None:
+                there, gone = (first, path) if other is None else (path, first)
+                raise SourceError(
+                    f"column {column!r} is in {str(there)!r} but not in {str(gone)!r}; give files "
+                    "with the same columns"
+                )
+            place = int(one[0] == other[0])  # the type, or else what Parquet says besides
+            raise SourceError(
+                f"column {column!r} has the type {one[place]} in {str(first)!r} and {other[place]} "
+                f"in {str(path)!r}; convert it to one type in all files"
+            )
+
+
+def type_of(kind: "pa.DataType", annotation: str = "") -> tuple[str, str]:
+    """Return a type without its encoding, and what a file says of it that Arrow does not know."""
+    from pyarrow import types as of
+
+    if of.is_dictionary(kind):
+        kind = kind.value_type
+    return str(kind).removeprefix("large_").removesuffix("_view"), annotation
 
 
 def _cuts(stored: "pa.DataType", held: "pa.DataType") -> bool:

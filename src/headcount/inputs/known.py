@@ -122,6 +122,8 @@ def _is_below(path: Path, source: str) -> bool:
     """Whether a source names a file, under any name, or a folder that it lies in."""
     if "://" in source and not source.startswith("file://"):
         return False
+    if not os.path.exists(path):  # noqa: PTH110 (False, not an error, for an impossible name)
+        return False
     real = Path(os.path.realpath(path))
     for one in named(source.removeprefix("file://")):
         try:

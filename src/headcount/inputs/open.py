@@ -11,6 +11,7 @@ from headcount.engines import Engine, Reader, Session, file_engines, registry
 from headcount.engines.files import database_in, matching
 from headcount.engines.guard import opening, running
 from headcount.engines.layout import BY_NAME, Layout
+from headcount.engines.names import UNSPEAKABLE, is_unspeakable
 from headcount.engines.reader import A_SOURCE_IS, Database
 from headcount.errors import HeadcountError, SettingsError, SourceError
 from headcount.inputs.lineage import unit_of_query
@@ -89,13 +90,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.table is not None and self.sql is not None:
             raise SourceError("give either a table or SQL, not both")
-        try:
-            f"{self.sql}{self.where and self.where.text}".encode()
-        except UnicodeEncodeError:
-            raise SourceError(
-                "the condition or the SQL has half of a character (a surrogate), which no release "
-                "can state; write it in UTF-8"
-            ) from None
+        if any(map(is_unspeakable, filter(None, (self.table, self.sql)))):
+            raise SourceError(f"{'the SQL' if self.sql else 'the name of the table'} {UNSPEAKABLE}")
         if not all(isinstance(column, str) for column in self.columns or ()):
             raise SourceError(
                 "user is the name of one column, as in user='id'; lists are for items"

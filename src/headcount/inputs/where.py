@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from headcount.engines.base import Expression
-from headcount.engines.names import no_such_column
+from headcount.engines.names import UNSPEAKABLE, is_unspeakable, no_such_column
 from headcount.errors import SourceError
 
 _Node: TypeAlias = Any  # of sqlglot
@@ -112,6 +112,8 @@ def parsed(text: str) -> Where:
 
     if not isinstance(text, str):
         raise SourceError("a condition on rows is given as text")
+    if is_unspeakable(text):
+        raise SourceError(f"the condition on rows {UNSPEAKABLE}")
     condition = _condition(text)
     columns = [node for node in condition.walk() if isinstance(node, exp.Column)]
     names = [node.name for node in columns]

@@ -1,14 +1,26 @@
-"""The file of a SQLite ledger: it is there, its owner's alone, and has one name."""
+"""The file of a SQLite ledger: there, its owner's alone, under one name, with room in it."""
 
 import os
 import re
 from contextlib import suppress
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from headcount.errors import LedgerError, LedgerUnavailableError
 
 #: Where Linux lists what is mounted.
 MOUNTS = Path("/proc/self/mountinfo")
+#: How much room a reservation leaves in a SQLite file for what is settled until the next one: some
+#: hundred thousand items, and what the journal needs for that (ledger.md).
+ROOM, ROOM_IN_JOURNAL = 2**22, 2**17
+# In SQLite alone. What is in it means nothing.
+_room = sa.Table(
+    "headcount_room",
+    sa.MetaData(),
+    sa.Column("identity", sa.Text, primary_key=True),
+    sa.Column("filler", sa.LargeBinary, nullable=False),
+)
 
 
 def require_file(path: Path) -> None:
@@ -63,3 +75,24 @@ def _mount_points() -> set[bytes]:
     places = (line.split(b" ")[4] for line in lines if line)
     # Spaces and the like are written as \040.
     return {re.sub(rb"\\(\d{3})", lambda code: bytes([int(code[1], 8)]), one) for one in places}
+
+
+def make_room(connection: sa.Connection) -> None:
+    """Leave room in a SQLite file, and in its journal, for what is settled next (ledger.md)."""
+    if connection.dialect.name != "sqlite":
+        return
+
+    def fill(size: int) -> None:
+        filler = sa.func.zeroblob(size)
+        connection.execute(_room.insert().values(identity="", filler=filler))
+
+    _room.create(connection, checkfirst=True)
+    # This is what lengthens the journal, which keeps what was there before.
+    connection.execute(_room.delete())
+    pragmas = ("freelist_count", "page_size")
+    pages, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
+    if pages * size < ROOM:
+        fill(ROOM)
+        # What is deleted is overwritten (secure_delete): these pages are on the disk, and free.
+        connection.execute(_room.delete())
+    fill(ROOM_IN_JOURNAL)

@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 
+from headcount.engines.names import UNSPEAKABLE, is_unspeakable
 from headcount.errors import LedgerError
-from headcount.ledger.entries import printable
 
 
 def system_user() -> str:
@@ -28,8 +28,8 @@ def given_reason(reason: str) -> str:
     """Return a reason; refuse one that says nothing."""
     if not isinstance(reason, str) or not reason.strip():
         raise LedgerError("give a reason: it is kept in the ledger")
-    if printable(reason) != reason:
-        raise LedgerError("the reason is not text in UTF-8; it is kept in the ledger")
+    if is_unspeakable(reason):
+        raise LedgerError(f"the reason {UNSPEAKABLE}")
     return reason
 
 

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from headcount.engines.files import as_path
+from headcount.engines.names import UNSPEAKABLE, is_unspeakable
 from headcount.errors import (
     LedgerError,
     LedgerUnavailableError,
@@ -27,15 +28,12 @@ from headcount.errors import (
 )
 from headcount.ledger.entries import NO_HASH, Entry, StoredEntry, link, read_chain
 from headcount.ledger.failures import failure, lacks_a_table
-from headcount.ledger.file import make_private, require_file, require_one_name
+from headcount.ledger.file import make_private, make_room, require_file, require_one_name
 
 #: 1 had entries only. 2 had stored releases too, and a key that identified questions. 3 has no key,
 #: and room for what is not settled yet. 4 has budgets for one user within one period, which an
 #: older headcount would take for budgets of users.
 SCHEMA_VERSION = 4
-#: How much room a reservation leaves in a SQLite file for what is settled until the next one: some
-#: hundred thousand items, and what the journal needs for that (ledger.md).
-ROOM, ROOM_IN_JOURNAL = 2**22, 2**17
 #: How many seconds another process may hold the ledger before the caller is told.
 SILENCE = 2.0
 
@@ -59,13 +57,6 @@ _releases = sa.Table(
     _metadata,
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
-)
-# In SQLite alone. What is in it means nothing.
-_room = sa.Table(
-    "headcount_room",
-    sa.MetaData(),
-    sa.Column("identity", sa.Text, primary_key=True),
-    sa.Column("filler", sa.LargeBinary, nullable=False),
 )
 
 
@@ -147,7 +138,7 @@ class Transaction:
 
     def make_room(self) -> None:
         """Leave room for what is settled next; a full disk is noticed before anything is spent."""
-        _make_room(self._connection)
+        make_room(self._connection)
 
     def _migrate(self) -> None:
         _metadata.create_all(self._connection)
@@ -162,33 +153,14 @@ class Transaction:
         self.version = SCHEMA_VERSION
 
 
-def _make_room(connection: sa.Connection) -> None:
-    """Leave room in a SQLite file, and in its journal, for what is settled next (ledger.md)."""
-    if connection.dialect.name != "sqlite":
-        return
-
-    def fill(size: int) -> None:
-        filler = sa.func.zeroblob(size)
-        connection.execute(_room.insert().values(identity="", filler=filler))
-
-    _room.create(connection, checkfirst=True)
-    # This is what lengthens the journal, which keeps what was there before.
-    connection.execute(_room.delete())
-    pragmas = ("freelist_count", "page_size")
-    pages, size = (connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas)
-    if pages * size < ROOM:
-        fill(ROOM)
-        # What is deleted is overwritten (secure_delete): these pages are on the disk, and free.
-        connection.execute(_room.delete())
-    fill(ROOM_IN_JOURNAL)
-
-
 class Store:
     """The database of a ledger. Connections are opened for one transaction and closed."""
 
     def __init__(self, where: str, patience: float, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._is_server = where.startswith(("postgres://", "postgresql://"))
+        if is_unspeakable(where, "strict" if self._is_server else "surrogateescape"):
+            raise LedgerError(f"the address of the ledger {UNSPEAKABLE}")
         self._where = where
         self._patience = patience
         if self._is_server:
@@ -264,7 +236,7 @@ class Store:
             _metadata.create_all(connection)
             first = {"version": SCHEMA_VERSION, "number": 0, "hash": NO_HASH}
             connection.execute(_head.insert().values(first))
-            _make_room(connection)
+            make_room(connection)
 
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[sa.Connection]:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from headcount.engines.files import as_path, database_of
+from headcount.engines.names import UNSPEAKABLE, is_unspeakable
 from headcount.errors import OutputError
 from headcount.outputs.overlap import check_apart
 
@@ -39,6 +40,8 @@ class AtomicFile:
         force: bool = False,
     ) -> None:
         self._given, self._source, self._ledger = as_path(str(path)), source, ledger
+        if is_unspeakable(str(path), "surrogateescape"):
+            raise OutputError(f"cannot write {str(path)!r}: its name {UNSPEAKABLE}")
         # A link stays a link: what it points at is written.
         self._path = Path(os.path.realpath(self._given))
         self._force = force

@@ -132,6 +132,19 @@ def plain_column(column: "pa.ChunkedArray") -> list[Plain]:
     raise TypeError(f"a release has no column of type {kind}")
 
 
+def as_text_unless(table: "pa.Table", holds: Callable[["pa.ChunkedArray"], object]) -> "pa.Table":
+    """Return a table in which columns are text where ``holds`` fails at one of their values."""
+    import pyarrow as pa
+
+    for place, name in enumerate(table.column_names):
+        try:
+            holds(table[place])
+        except (OverflowError, ValueError):
+            text = pa.array(plain_column(table[place]), pa.string())
+            table = table.set_column(place, name, text)
+    return table
+
+
 def _is_text(kind: "pa.DataType") -> bool:
     import pyarrow as pa
 

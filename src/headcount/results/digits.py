@@ -73,9 +73,9 @@ def rounded_interval(errors: Floats, lower: Floats, upper: Floats) -> tuple[Floa
     """Return standard errors with three digits, and lower and upper limits to the same place."""
     decimals = _decimals(errors)
     return (
-        -_floor(-errors, decimals),
+        0.0 - _floor(-errors, decimals),
         _floor(lower, decimals),
-        -_floor(-upper, decimals),
+        0.0 - _floor(-upper, decimals),
     )
 
 

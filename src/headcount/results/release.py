@@ -12,7 +12,7 @@ from headcount.errors import MissingExtraError
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.rounding import float_above, shown_above
 from headcount.privacy.mechanisms.base import COUNT
-from headcount.results.canonical import METADATA_KEY, account_of
+from headcount.results.canonical import METADATA_KEY, account_of, as_text_unless
 from headcount.results.digits import rounded_interval
 from headcount.results.guarantee import SPENT_ON, Guarantee
 from headcount.results.notices import Notice, notices_about
@@ -79,16 +79,24 @@ class Release:
         return self.table.append_column("private", pa.array([False] * len(self), pa.bool_()))
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the counts as a pandas data frame."""
-        return self.marked_table().to_pandas()
+        """Return the counts as a pandas data frame.
+
+        Dates and times that Python does not have, such as the year 10,000, make their column text.
+        """
+
+        def holds(column: "pa.ChunkedArray") -> None:
+            _in_python(column)
+            column.to_pandas()
+
+        return as_text_unless(self.marked_table(), holds).to_pandas()
 
     def to_polars(self) -> "pl.DataFrame":
-        """Return the counts as a Polars data frame."""
+        """Return the counts as a Polars data frame; see `to_pandas` for dates and times."""
         try:
             import polars
         except ModuleNotFoundError:
             raise MissingExtraError("polars", "polars") from None
-        frame = polars.from_arrow(self.marked_table())
+        frame = polars.from_arrow(as_text_unless(self.marked_table(), _in_python))
         assert isinstance(frame, polars.DataFrame)  # noqa: S101 (a table gives a frame)
         return frame
 
@@ -174,6 +182,15 @@ class Release:
 
     def _items(self) -> str:
         return f"{len(self):,} item{'' if len(self) == 1 else 's'}"
+
+
+def _in_python(column: "pa.ChunkedArray") -> None:
+    """Fail at dates that Python does not have: pandas and Polars cannot show them."""
+    from pyarrow import types as of
+
+    kind = column.type
+    if of.is_date(kind) or (of.is_timestamp(kind) and kind.unit != "ns"):
+        column.to_pylist()
 
 
 def build_release(

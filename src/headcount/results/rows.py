@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headcount.errors import SettingsError
 from headcount.privacy.mechanisms.base import COUNT
+from headcount.results.canonical import Plain, plain_column
 from headcount.results.release import Release, metadata_of
 
 if TYPE_CHECKING:
@@ -65,11 +66,12 @@ class RowLimits:
     def _within_top(self, table: "pa.Table") -> list[bool]:
         """Return whether each row is among the top of its segment; rows are by falling count.
 
-        Without segments, all rows are in one.
+        Without segments, all rows are in one. Segments are told apart by their text: Python has no
+        dates beyond the year 9999, and takes no NaN for another.
         """
-        places: Counter[tuple[object, ...]] = Counter()
+        places: Counter[tuple[Plain, ...]] = Counter()
         kept = []
-        segments = [table[name].to_pylist() for name in self.per]
+        segments = [plain_column(table[name]) for name in self.per]
         for row in range(table.num_rows):
             segment = tuple(values[row] for values in segments)
             kept.append(places[segment] < (self.top or 0))

@@ -75,7 +75,7 @@ class DuckDBReader(Reader):
         from headcount.engines.duckdb.database import EventsDatabase
 
         opened = self.read_files(session, name, None, {}, layout)
-        return EventsDatabase(opened.table, opened.engine)
+        return EventsDatabase(opened.table, opened.engine, getattr(opened.engine, "files", ()))
 
     def open_database(
         self, session: Session, where: Path | str, settings: Mapping[str, str]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from headcount.engines.files import ARROW_STREAM
 from headcount.engines.guard import opening
 from headcount.engines.session import Session
+from headcount.engines.types import refuse_differences, type_of
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ def read_arrow_files(
         opening(lambda path=path: _read(session, path, columns), f"cannot read {str(path)!r}")  # type: ignore[misc]
         for path in paths
     ]
+    kinds = {
+        path: {field.name: type_of(field.type) for field in table.schema}
+        for path, table in zip(paths, tables, strict=True)
+    }
+    refuse_differences(kinds, columns)
     schemas = [table.schema.remove_metadata() for table in tables]
     if any(schema != schemas[0] for schema in schemas):
         raise SourceError("the Arrow files do not have the same columns and types")

@@ -1,6 +1,7 @@
 """A DuckDB file, or files as one table: the tables, and what the catalog says about them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,19 @@ from headcount.engines.duckdb.macros import macros
 from headcount.engines.guard import opening
 from headcount.engines.session import Session
 from headcount.errors import SourceError
+
+
+def close_doors(connection: Any, files: Sequence[Path] = ()) -> None:  # noqa: ANN401
+    """Let a connection open no files but these, its own database and its temporary ones, for good.
+
+    Otherwise a query could read whatever this process can.
+    """
+    # Some versions look for the name of a file, others for the pattern that it is opened by.
+    names = {name for path in files for name in (str(path), escape(str(path)))}
+    listed = ", ".join("'" + name.replace("'", "''") + "'" for name in sorted(names))
+    if names:
+        connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute("SET enable_external_access = false")
 
 
 class DuckDBCatalog:
@@ -61,6 +75,11 @@ class DuckDBFile(DatabaseFile):
         """Return a table or view as an Ibis table with its true types."""
         return with_true_types(self.backend.table(name, database=schema))
 
+    def query(self, select: str) -> Any:  # noqa: ANN401
+        """Return the result of a query, already checked to be one SELECT, as an Ibis table."""
+        close_doors(self.backend.con)
+        return super().query(select)
+
 
 #: The name of the table of files in SQL.
 EVENTS = "events"
@@ -72,8 +91,9 @@ class EventsDatabase:
     It contains nothing that anybody else defined: no views and no macros.
     """
 
-    def __init__(self, table: Expression, engine: Engine) -> None:
+    def __init__(self, table: Expression, engine: Engine, files: Sequence[Path]) -> None:
         self._table = table
+        self._files = files
         self.engine = engine
         self.catalog = self
 
@@ -98,6 +118,7 @@ class EventsDatabase:
 
         def read() -> Expression:
             view = view_name(select)
+            close_doors(backend.con, self._files)
             backend.con.execute(f'CREATE TEMPORARY VIEW "{EVENTS}" AS {self._compiled()}')
             backend.con.execute(f'CREATE TEMPORARY VIEW "{view}" AS {select}')
             return with_true_types(backend.table(view))

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import BEYOND_LAST_DAY, FIRST_DAY, Expression
 from headcount.engines.guard import opening
 from headcount.engines.keeper import KeptByDuckDB
-from headcount.engines.types import refuse_cuts
+from headcount.engines.types import refuse_cuts, refuse_differences
 from headcount.errors import SourceError
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def read_parquet(
     def read() -> Any:  # noqa: ANN401
         # The names are not patterns, and the columns are those of the files, whatever their folders
         # are called.
-        frame = polars.scan_parquet(
-            [str(path) for path in paths],
-            glob=False,
-            hive_partitioning=False,
-            extra_columns="ignore",
-        )
+        scan = partial(polars.scan_parquet, glob=False, hive_partitioning=False)
+        # Polars tells types apart that Arrow does not: text, and text that is numbered.
+        kinds = {
+            path: {name: (str(kind), "") for name, kind in scan(path).collect_schema().items()}
+            for path in paths
+        }
+        refuse_differences(kinds, columns)
+        frame = scan([str(path) for path in paths], extra_columns="ignore")
         if columns is not None and set(columns) <= set(frame.collect_schema().names()):
             frame = frame.select(columns)
         for name, kind in frame.collect_schema().items():

@@ -1,8 +1,9 @@
 """PostgreSQL as an engine: what it runs, and which of its values Python can hold."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headcount.engines.base import Engine, Expression
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # The first day that Python's dates can hold, and the first after those.
 _PYTHONS_YEARS = ("0001-01-01", "10000-01-01")
 _MOST_DIGITS = 38  # of Arrow's decimals
+_SAVEPOINT = "headcount_reads"
 
 
 def _is_text(kind: Any) -> bool:  # noqa: ANN401
@@ -28,6 +30,27 @@ class Postgres(Engine):
     """PostgreSQL. Collations may treat different texts as equal, but never their bytes."""
 
     compares_bytes = False
+    _reads_only = False
+
+    def read_only(self) -> None:
+        """Let nothing change the database from here on, except temporary tables of this engine."""
+        self._reads_only = True
+        self._protect()
+
+    def _protect(self) -> None:
+        # In a transaction, READ ONLY ends with the savepoint, and no SQL can end either before.
+        for statement in (f"SAVEPOINT {_SAVEPOINT}", "SET TRANSACTION READ ONLY"):
+            translated(partial(self.backend.con.execute, statement), "cannot begin to read")
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        """Allow a temporary table to be made, by a statement that runs nobody's SQL."""
+        if not self._reads_only:
+            yield
+            return
+        self.backend.con.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
+        yield
+        self._protect()
 
     def typed(self, table: Expression) -> Expression:
         """Return a table with the types that it has on the server.
@@ -140,15 +163,22 @@ class Postgres(Engine):
             "SELECT has_database_privilege(current_database(), 'TEMPORARY') "
             "AND current_setting('transaction_read_only') = 'off'"
         )
-        row = translated(
-            lambda: self.backend.con.execute(asked).fetchone(), "cannot ask for rights"
-        )
+        with self._writable():
+            row = translated(
+                lambda: self.backend.con.execute(asked).fetchone(), "cannot ask for rights"
+            )
         return bool(row[0])
 
     def materialise(self, query: Expression, error_prefix: str) -> Expression:
         """Run a query into a temporary table."""
         name, select = self.scratch_name(), self.compiled(query)
-        self._create(name, f'CREATE TEMP TABLE "{name}" AS {select}', error_prefix)
+        created = f'CREATE TEMP TABLE "{name}" AS {select}'
+        if not self._reads_only:  # at once, for which PostgreSQL may use several processes
+            self._create(name, created, error_prefix)
+            return self._analysed(name, query.schema(), error_prefix)
+        self._create(name, f"{created} WITH NO DATA", error_prefix)
+        insert = f'INSERT INTO pg_temp."{name}" {select}'
+        self._execute(insert, error_prefix)
         return self._analysed(name, query.schema(), error_prefix)
 
     def upload(self, rows: "pa.Table", error_prefix: str) -> Expression:
@@ -176,6 +206,10 @@ class Postgres(Engine):
                 self.backend.con.execute(f'DROP TABLE IF EXISTS pg_temp."{name}"')
 
         self.session.at_end(drop)
+        with self._writable():
+            self._execute(statement, error_prefix)
+
+    def _execute(self, statement: str, error_prefix: str) -> None:
         execute = self.backend.con.execute
         translated(
             lambda: self._interruptibly(lambda: execute(statement)), error_prefix, self.expected

@@ -26,4 +26,5 @@ class PostgresServer:
 
     def query(self, select: str) -> Any:  # noqa: ANN401 (Ibis has no types)
         """Return the result of a query, already checked to be one SELECT, as an Ibis table."""
+        self.engine.read_only()
         return read.query(self._backend, select)

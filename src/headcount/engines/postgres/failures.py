@@ -9,7 +9,7 @@ from headcount.errors import EngineError, HeadcountError, SourceError
 # server is never passed on: it quotes rows, and may contain the password from a URL.
 _STATES = {
     "08": "the connection was lost",
-    "25": "the server is read-only and does not even allow temporary tables",
+    "25": "the connection only reads: SQL cannot change anything, and no table can be made",
     "28": "the server refused the login",
     "3D": "there is no such database",
     "3F": "there is no such schema",

@@ -51,7 +51,7 @@ class SparkReader(Reader):
         from headcount.engines.spark.read import read_path
         from headcount.engines.spark.start import connect
 
-        form, paths = files_of(name, self, layout)
+        form, paths = files_of(name, self, layout, columns)
         backend = connect(session, None, settings)
         table = read_path(session, backend, name, form, paths, columns, layout)
         return Opened(table, Spark(backend, session, expected=expected(form, layout)))

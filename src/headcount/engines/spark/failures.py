@@ -43,7 +43,7 @@ def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa
         failure = _refused(_condition(error), error_prefix)
     except (PySparkException, Py4JError, OSError, EOFError) as error:
         condition = _condition(error)
-        if condition.startswith(_NO_TYPE):
+        if condition.startswith((*_NO_TYPE, _NOT_MERGED)):
             failure = _refused(condition, error_prefix)
         elif condition.startswith(_DATA_FAULTS):
             failure = SourceError(f"{error_prefix}: {expected} ({condition})")
@@ -65,6 +65,8 @@ def _without_data(action: Any, error_prefix: str, expected: str) -> Any:  # noqa
 
 # What Spark says about columns of a file that it has no types for.
 _NO_TYPE = ("PARQUET_TYPE_", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION")
+# What it says about files in which a column has different types.
+_NOT_MERGED = "CANNOT_MERGE_"
 
 
 def _refused(condition: str, error_prefix: str) -> HeadcountError:
@@ -73,6 +75,11 @@ def _refused(condition: str, error_prefix: str) -> HeadcountError:
             f"{error_prefix}: Spark has no type for one of its columns; use DuckDB, or "
             "write the file with timestamps in microseconds, and with text for other types that "
             "Spark lacks"
+        )
+    if condition.startswith(_NOT_MERGED):
+        return SourceError(
+            f"{error_prefix}: a column does not have the same type in all files; convert it to one "
+            "type"
         )
     return SourceError(f"{error_prefix}: Spark refused it ({condition})")
 

@@ -1,16 +1,23 @@
 """The addresses by which Spark knows files and folders."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
-from headcount.engines.files import FORMS, as_path, check_reads, lake_of, matching
+from headcount.engines.files import FORMS, as_path, check_reads, lake_of, matching, stored_schemas
 from headcount.engines.layout import Layout
 from headcount.engines.reader import Reader
 from headcount.errors import SourceError
 
 
-def files_of(name: str, by: Reader, layout: Layout) -> tuple[str, list[str]]:
-    """Return the form of what a path names, and the addresses that Spark knows it by."""
+def files_of(
+    name: str, by: Reader, layout: Layout, columns: Collection[str] | None
+) -> tuple[str, list[str]]:
+    """Return the form of what a path names, and the addresses that Spark knows it by.
+
+    The requested columns of Parquet files must have the same type in all of them; those of a folder
+    and of files elsewhere are compared by Spark when it reads them.
+    """
     path = as_path(name)
     if re.match(r"\w[\w+.-]*://", name):  # not on this machine; Spark knows globs too
         form, addresses = layout.form or _form_by_name(name), [name]
@@ -21,6 +28,8 @@ def files_of(name: str, by: Reader, layout: Layout) -> tuple[str, list[str]]:
     else:
         form, paths = matching(name, layout)
         addresses = [_address(path) for path in paths]
+        if form == "parquet":
+            stored_schemas(paths, columns)
         if form not in FORMS.values():
             raise SourceError("Spark reads files and folders here; DuckDB reads database files")
     if form in FORMS.values():

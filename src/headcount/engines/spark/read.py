@@ -104,7 +104,8 @@ def read_path(
     """Return files of one form, or a lake folder, as an Ibis table."""
     spark = backend._session
     readers = {
-        "parquet": lambda: spark.read.parquet(*paths),
+        # Spark compares all schemas: a value of another type might make it fail.
+        "parquet": lambda: spark.read.parquet(*paths, mergeSchema=len(paths) == 1),
         "csv": lambda: _read_csv(_checked(spark, paths), layout.delimiter_of(form), paths),
         "tsv": lambda: _read_csv(_checked(spark, paths), layout.delimiter_of(form), paths),
         "json": lambda: _read_json(spark, paths, columns or ()),

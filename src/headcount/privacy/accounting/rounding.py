@@ -27,7 +27,7 @@ def quotient_above(dividend: int, divisor: int) -> float:
 
 def float_below(value: Fraction) -> float:
     """Return the largest float that is not above ``value``."""
-    return -float_above(-value)
+    return 0.0 - float_above(-value)  # which is never minus zero
 
 
 def shown_above(value: float, digits: int = 6) -> str:
