@@ -205,3 +205,23 @@ def test_the_home_of_a_user_who_does_not_exist(headcount, tmp_path):
         assert (ran.code, ran.out) == (2, "")
         assert "there is no file '~nosuchuser/e.parquet'" in ran.err
     assert headcount("ledger", "show", "~nosuchuser/budget.db").code == 2
+
+
+@pytest.mark.parametrize(
+    ("twice", "option"),
+    [
+        (["--user", "uid"], "--user"),
+        (["--rho", "1"], "--rho"),
+        (["--where", "item = 'tea'", "--where", "item = 'milk'"], "--where"),
+        (["-o", "a.csv", "-o", "b.csv"], "--output"),
+    ],
+)
+def test_an_option_that_is_given_twice_is_refused(headcount, parquet, twice, option):
+    """Else the first would be dropped: of two users, and so whom the release protects."""
+    ran = headcount(
+        "release", parquet, "-u", "uid", "-i", "item", "-i", "item", "--rho", RHO, *twice
+    )
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option} is given twice" in ran.err
+    ran = headcount("ledger", "show", "budget.db", "--format", "json", "--format", "table")
+    assert (ran.code, "--format is given twice" in ran.err) == (2, True)

@@ -50,7 +50,7 @@ def test_epsilon_is_shown_if_it_was_given(headcount, parquet):
 
 
 def test_one_trial_has_no_spread(headcount, parquet):
-    ran = headcount("compare", parquet, *OWNED, "--trials", 1)
+    ran = headcount("compare", parquet, *ASK[:-1], "1", "--i-own-this-data")
     assert ran.out.count("± –") >= 16
     assert "± 0" not in ran.out
 

@@ -182,7 +182,7 @@ def counting(started, spill, tmp_path, lake, request):
     sign = tmp_path / "counting"
     read = (
         "from headcount.engines.spark import read\n"
-        "def endless(session, backend, name, form, paths, layout):\n"
+        "def endless(session, backend, name, form, paths, *more):\n"
         "    numbers = backend._session.read.parquet(*paths)\n"
         "    pairs = numbers.toDF('u').crossJoin(numbers.toDF('i'))\n"
         "    pairs = pairs.selectExpr('string(u) u', 'string(i) i')\n"

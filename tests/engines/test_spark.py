@@ -17,7 +17,7 @@ from headcount.engines.spark.start import _ARGUMENTS, connect, through_ibis
 from headcount.inputs import Request, open_source
 from headcount.views.engine_population import EnginePopulation
 from headcount.views.histogram import count_distinct_users
-from tests.conftest import HEADCOUNT, RHO
+from tests.conftest import HEADCOUNT, RHO, after_the_caution
 
 BUDGET = hc.Budget(rho=20.0)
 OPTIONS = ["--user", "uid", "--item", "item", "--rho", RHO]
@@ -285,7 +285,8 @@ def test_spark_that_does_not_start(tmp_path, parquet, spill):
         timeout=600,
     )
     assert (ran.returncode, ran.stdout) == (4, "")
-    assert ran.stderr.startswith("headcount: Spark cannot be started: ")
+    said = after_the_caution(ran.stderr)
+    assert said.startswith("headcount: Spark cannot be started: ")
     assert PASSWORD not in ran.stderr
     assert not list(tmp_path.iterdir())
     assert not list(spill.iterdir())

@@ -62,7 +62,7 @@ def test_files_and_streams(tmp_path, write):
 def test_files_of_other_types_are_refused(tmp_path):
     file(tmp_path / "0.arrow", pa.table({"u": ["x"], "i": ["a"]}))
     file(tmp_path / "1.arrow", pa.table({"u": ["x"], "i": [1]}))
-    with pytest.raises(SourceError, match="do not have the same columns and types"):
+    with pytest.raises(SourceError, match="column 'i' has the type string in"):
         counts(f"{tmp_path}/*.arrow")
 
 

@@ -25,7 +25,7 @@ from headcount.starting import importing
 with importing():
     import click
 
-    from headcount.cli.examples import examples
+    from headcount.cli.command import examples
     from headcount.cli.stderr import say
     from headcount.engines.guard import MORE_MEMORY, is_out_of_memory
     from headcount.errors import EngineError, HeadcountError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import force_option, memory_option, source_options
 from headcount.cli.stderr import say
@@ -30,10 +30,11 @@ FEW_USERS = 10
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         "headcount compare made_up.parquet -u user_id -i query --i-own-this-data",
         "headcount compare made_up.parquet -u user_id -i query -e 1 -e 3 --i-own-this-data",
-    )
+    ),
 )
 @source_options
 @click.option(

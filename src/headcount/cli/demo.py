@@ -2,7 +2,7 @@
 
 import click
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.options import budget_from, budget_options
 from headcount.cli.stdout import write_stdout
 from headcount.cli.talk import Talk, talk_options
@@ -10,7 +10,7 @@ from headcount.cli.talk import Talk, talk_options
 SHOWN = 10
 
 
-@click.command(epilog=examples("headcount demo", "headcount demo -e 1"))
+@click.command(cls=Command, epilog=examples("headcount demo", "headcount demo -e 1"))
 @budget_options
 @talk_options
 def demo(

@@ -4,17 +4,18 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.options import force_option
 from headcount.cli.stderr import say
 from headcount.cli.stdout import write_stdout
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         "headcount describe counts.parquet",
         "headcount describe counts.parquet -f yaml -o counts.yaml",
-    )
+    ),
 )
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.limit import limit_option, rows_shown
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import budget_from, force_option, format_option, output_option
@@ -50,11 +50,16 @@ _reason = click.option(
 )
 
 
+class _Commands(click.Group):
+    command_class = Command
+
+
 @click.group(
+    cls=_Commands,
     epilog=examples(
         "headcount ledger init budget.db --dataset searches --epsilon 10",
         "headcount ledger show budget.db",
-    )
+    ),
 )
 def ledger() -> None:
     """Keep one budget for all releases of a dataset, by anyone.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.numbers import Float, Whole
 from headcount.cli.options import (
     budget_from,
@@ -29,6 +29,7 @@ NO_GUESS = (
 
 @click.command(
     "plan",
+    cls=Command,
     epilog=examples(
         "headcount plan -e 3",
         "headcount plan -e 3 --users 100000 --items-per-user 20 --items 5000",

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from headcount.cli.command import Command, examples
 from headcount.cli.engines import FileEngine
-from headcount.cli.examples import examples
 from headcount.cli.limit import limit_option, rows_shown
 from headcount.cli.numbers import Whole
 from headcount.cli.options import (
@@ -48,6 +48,7 @@ _ALL_ROWS_IN_LEDGER = (
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         "headcount release events.parquet -u user_id -i query -e 3",
         "headcount release events.parquet -u user_id -i query -e 3 -o counts.parquet",
@@ -55,7 +56,7 @@ _ALL_ROWS_IN_LEDGER = (
         "zcat events.csv.gz | headcount release - --input-format csv -u user_id -i query -e 3",
         "headcount release shop.duckdb -t plays -u listener -i artist --rho 0.5 \\",
         "  --ledger budget.db --dataset shop",
-    )
+    ),
 )
 @partial(source_options, item_required=False)
 @budget_options

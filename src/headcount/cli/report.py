@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.options import force_option
 from headcount.cli.stderr import say
 from headcount.errors import OutputError
@@ -22,10 +22,11 @@ _ENDINGS = (".html", ".htm")
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         "headcount report counts.parquet",
         "headcount report counts.parquet --ledger budget.db -o for-the-board.html",
-    )
+    ),
 )
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from headcount.cli.examples import examples
+from headcount.cli.command import Command, examples
 from headcount.cli.stderr import say
 
 
-@click.command(epilog=examples("headcount verify counts.parquet --ledger budget.db"))
+@click.command(cls=Command, epilog=examples("headcount verify counts.parquet --ledger budget.db"))
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--ledger", "where", required=True, metavar="LEDGER",
               envvar="HEADCOUNT_LEDGER", show_envvar=True,
