@@ -90,3 +90,11 @@ def test_counts_that_differ_beyond_a_floats_precision_are_told_apart():
     earlier = clock(HALF, *[0] * 9, epsilon=2.0**-60, gap=2**53 + 1, log_ratio=28.0)
     assert rings_before(earlier, later)
     assert not rings_before(later, earlier)
+
+
+def test_the_error_of_a_reading_allows_for_the_bits_that_are_not_drawn_yet():
+    """race.md: 1.5·2⁻⁴⁰ for a word that just says enough, and rounding."""
+    words = np.array([2**40, 2**40 + 1], dtype=np.uint64)
+    (here, there), errors = read(words)
+    assert there - here > 2.0**-41
+    assert np.all(errors >= 1.5 * 2.0**-40 + 2.0**-45)

@@ -68,8 +68,17 @@ def test_less_than_what_one_user_moves_is_refused():
     assert weighted.cost(sigmas) == 4
     below = 4 - Fraction(1, 10**30)
     refused(gate, lambda: gate.noisy(unasked, weighted, sigmas, charge=below))
-    gaps, cost = np.array([3, 1]), pick_cost(1.0)
-    refused(gate, lambda: gate.picked(gaps, 1.0, 1.0, 3, lambda n: Cost((n - 1) * cost)))
+
+
+def test_what_is_answered_must_be_what_was_paid_for():
+    """In number, and for picks also in what they turn out to cost."""
+    for few in (EachByOne(1), Weighted(np.array([1]), 1)):
+        gate = Gate(Cost(Fraction(9)), Silent())
+        with pytest.raises(BudgetExceededError, match="more or fewer numbers"):
+            gate.noisy(lambda: [1, 2, 3], few, 1.0)
+    gate, cost = Gate(Cost(Fraction(9)), SeededEntropy(1)), pick_cost(1.0)
+    with pytest.raises(BudgetExceededError, match="picks are charged less"):
+        gate.picked(np.array([50, 60]), 1.0, 1.0, 9, lambda n: Cost(cost * (n == 9)))
 
 
 def test_a_question_that_fails_stays_paid_for():

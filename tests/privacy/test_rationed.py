@@ -10,9 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headcount.evaluation.dataset_population import DatasetPopulation
+from headcount.evaluation.release import ArrayView
 from headcount.privacy.accounting.budget import Budget
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.gate import Gate
+from headcount.privacy.mechanisms import Options, mechanism
 from headcount.privacy.mechanisms.rationed import queries as rationed
 from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.prices import STEPS, Prices, costs_of
@@ -305,3 +307,19 @@ def test_a_user_is_asked_no_more_often_than_twelve_times():
     rationed_release(spy, 0.1, Budget(rho=2.0), spy.gate)
     asked = [name for name, *_ in spy.log if name not in ("noise", "found")]
     assert len(asked) <= 12
+
+
+def test_a_release_may_spend_what_its_promise_leaves():
+    """ρ·(1 − δ), by the proof; the rest of the budget is not touched."""
+    budget, parts = Budget(rho=1.0, delta=1e-2), []
+
+    class Whole(Gate):
+        def part(self, total):
+            parts.append(total)
+            return super().part(total)
+
+    view = ArrayView(few_heavy_users(30))
+    whole = Whole(budget.whole, SeededEntropy(1))
+    mechanism("rationed").of(Options(), budget).prepare(view, whole, print)()
+    assert parts == [budget.for_filter]
+    assert parts[0].rho < budget.whole.rho

@@ -85,6 +85,8 @@ class Gate:
         cost = Cost(rho, delta)
         self._filter.reserve(cost, purpose)
         answer = np.asarray(ask(), dtype=np.int64)
+        if sensitivity.number not in (None, answer.size):
+            raise BudgetExceededError("an answer has more or fewer numbers than were paid for")
         noisy = self._entropy.discrete_gaussian(answer.tolist(), sigma)
         self._filter.settle(cost)
         return np.array(noisy, dtype=np.int64)
@@ -118,11 +120,13 @@ class Gate:
             The places of the candidates in the order in which they were picked, and whether ⊥ was
             picked after them.
         """
-        if cost(most).rho < most * pick_cost(epsilon):
-            raise BudgetExceededError("picks are charged less than what one user can move costs")
+        each = pick_cost(epsilon)
         self._filter.reserve(cost(most))
         places = before_bottom(gaps, epsilon, log_ratio, self._entropy)[:most]
-        self._filter.settle(cost(min(places.size + 1, most)))
+        picks = min(places.size + 1, most)
+        if cost(picks).rho < picks * each:
+            raise BudgetExceededError("picks are charged less than what one user can move costs")
+        self._filter.settle(cost(picks))
         return places, places.size < most
 
     def nominated(self, gaps: Integers, epsilon: float, number: int, purpose: str = "") -> Integers:

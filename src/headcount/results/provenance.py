@@ -56,11 +56,15 @@ class Asked:
     minimum: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.between, str):
+            raise TypeError("the days that count are two texts")
         first, last = (None, None) if self.between is None else self.between
         number = None if self.items_from is None else self.items_from["items"]
         if not all(isinstance(text, str | None) for text in (self.where, self.sql, first, last)):
             raise TypeError("what was asked is text")
-        if not all(isinstance(count, int | None) for count in (number, self.minimum)):
+        numbers = [] if self.items_from is None else [number]
+        numbers += [] if self.minimum is None else [self.minimum]
+        if not all(type(each) is int and each >= 0 for each in numbers):
             raise TypeError("how many items there are, or users, is a whole number")
 
     @property

@@ -125,7 +125,7 @@ def _from_polars(column: Any) -> "pa.Array":  # noqa: ANN401
 def _from_objects(objects: Iterable[Any]) -> "pa.Array":
     """Return Python objects as text, or as a column of a type that is refused if all are lists.
 
-    One list among other objects is text as well: one person's value does not decide the type.
+    One list among other objects is text as well, so one person's list does not end a run.
     """
     import pyarrow as pa
 

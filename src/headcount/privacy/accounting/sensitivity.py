@@ -20,6 +20,10 @@ Floats = NDArray[np.float64]
 class Sensitivity(Protocol):
     """A bound on how far one user can move the numbers of an answer."""
 
+    @property
+    def number(self) -> int | None:
+        """How many numbers it is about; None if the bound holds for any number of them."""
+
     def cost(self, sigma: float | Floats) -> Fraction:
         """Return ρ of the answer with noise of σ, or of a σ for each number, rounded up."""
 
@@ -29,6 +33,7 @@ class Together:
     """The squares of how far the numbers move add up to at most ``squared``."""
 
     squared: int
+    number: int | None = None
 
     def cost(self, sigma: float | Floats) -> Fraction:
         """Return ρ: ``squared``/(2σ²) for the smallest σ."""
@@ -58,6 +63,11 @@ class Weighted:
 
     weights: NDArray[np.int64]
     squared: int
+
+    @property
+    def number(self) -> int:
+        """How many numbers it is about."""
+        return int(self.weights.size)
 
     def cost(self, sigma: float | Floats) -> Fraction:
         """Return ρ: the largest of ``squared``/(2·weight·σ²), exactly."""

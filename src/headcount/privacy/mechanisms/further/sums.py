@@ -103,6 +103,7 @@ class Sums:
 
         Edge cases: with no items nothing is asked and nothing is spent.
         """
+        progress("adding up what each user has")  # once, as what follows depends on what was found
         asked = self._asked.quantities
         if not counts.estimates.size:
             none = np.zeros(0)
@@ -110,16 +111,13 @@ class Sums:
             return self._named(dict(zip(asked, made, strict=True))), {}
         quantities, grids = [], []
         for place, each in enumerate(asked):
-            quantity = self._centred(place, each, released, progress)
-            progress(f"looking how large amounts are: {quantity.words}")
+            quantity = self._centred(place, each, released)
             quantities.append(quantity)
             grids.append(self._grid(place, quantity, released))
         divisors = divisors_for(counts.estimates, counts.errors)
-        progress("adding up what each user has")
         self._amounts.measure(quantities, grids, released, divisors)
         found = {}
         for place, (quantity, grid) in enumerate(zip(quantities, grids, strict=True)):
-            progress(f"adding up: {quantity.words}")
             chosen = self._chosen(place, counts)
             found[asked[place]] = self._measured(
                 place, quantity, chosen, divisors.astype(np.float64) * grid
@@ -140,12 +138,10 @@ class Sums:
         place: int,
         quantity: Quantity,
         released: Any,  # noqa: ANN401 (as the view has names)
-        progress: Progress,
     ) -> Quantity:
         """Return a quantity with a centre, found in histograms of users by their middle values."""
         if not self._asked.has_unknown_centre(quantity):
             return quantity
-        progress(f"looking where most users are: {quantity.words}")
 
         def look(bounds: Sequence[float]) -> tuple[list[int], float]:
             return self._histogram(
