@@ -24,8 +24,7 @@ NAMES += ["item_number_", "Users", "cost", "counted"]
 NAMES += ["place"]
 
 
-# Of the last a user loses less than nothing.
-FEATURES = [np.array([0, 1, 1, 0]), np.array([1, 0, -2, -3])]
+VALUES = np.array([0, 1, 1, 0])
 
 # With it alone a user has spent so much that 2⁶⁰ // that is 999,999, a hair below 1000².
 A_SHARE_OF_999 = GRID**2 * RATION // 10**6 + 1
@@ -45,8 +44,7 @@ def answers(name, source=None, kind=EnginePopulation, **request):
         events = open_source(session, pairs(name) if source is None else source, Request(**request))
         population = kind(events, "who", [name])
         top = population.highest_counts(3)
-        # Of users with 7 items nothing counts, and of items with little weight; of one user no
-        # more than 900 is lost.
+        # Of users with 7 items nothing counts, and of items with little weight.
         weights = population.weights(2**14, 6, 2**16 + 2**15)
         population.found(weights, [0, 1, 3, 4])
         costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
@@ -56,11 +54,9 @@ def answers(name, source=None, kind=EnginePopulation, **request):
             population.found_names()[name].to_pylist(),
             population.sizes([1, 2, 4]),
             both(population.clipped_sums(costs)),
-            population.lost(costs, FEATURES, [900, 40]),
-            population.losers(costs, FEATURES[0], [1, 500, 1000, 2000]),
+            population.losers(costs, VALUES, [1, 500, 1000, 2000]),
             both(population.clipped_sums(*BASED)),
-            population.lost(BASED[0], FEATURES, [900, 40], BASED[1]),
-            population.losers(BASED[0], FEATURES[0], [1, 50, 500], BASED[1]),
+            population.losers(BASED[0], VALUES, [1, 50, 500], BASED[1]),
         )
 
 
@@ -75,20 +71,15 @@ def test_what_an_engine_answers_to_bounds_is_what_plain_python_does():
     found = [sorted(weights)[place] for place in (0, 1, 3, 4)]
     plain.found(bounded, [bounded.items.index(item) for item in found])
     costs = np.array([2**50, 2**51, 2**51, A_SHARE_OF_999])
-    clipped, whole = (plain.lost(costs, FEATURES, most) for most in ([900, 40], [10**9] * 2))
-    assert clipped[0] < whole[0]
-    assert clipped[1] > whole[1]
     assert answers("what") == (
         top,
         [weights[item] for item in sorted(weights)],
         found,
         plain.sizes([1, 2, 4]),
         both(plain.clipped_sums(costs)),
-        clipped,
-        plain.losers(costs, FEATURES[0], [1, 500, 1000, 2000]),
+        plain.losers(costs, VALUES, [1, 500, 1000, 2000]),
         both(plain.clipped_sums(*BASED)),
-        plain.lost(BASED[0], FEATURES, [900, 40], BASED[1]),
-        plain.losers(BASED[0], FEATURES[0], [1, 50, 500], BASED[1]),
+        plain.losers(BASED[0], VALUES, [1, 50, 500], BASED[1]),
     )
 
 
@@ -151,10 +142,9 @@ def test_found_items_are_in_the_order_of_their_names():
     pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1),
     costs=st.lists(st.integers(0, RATION), min_size=10, max_size=10),
     base=st.integers(0, RATION),
-    most=st.integers(1, 5 * GRID),
     data=st.data(),
 )
-def test_an_engine_answers_like_plain_python(pairs, costs, base, most, data):
+def test_an_engine_answers_like_plain_python(pairs, costs, base, data):
     table = pa.table({"who": [u for u, _ in pairs], "what": [i for _, i in pairs]})
     plain = PlainPopulation(pairs)
     with Session() as session:
@@ -172,11 +162,8 @@ def test_an_engine_answers_like_plain_python(pairs, costs, base, most, data):
         if not plain.names:
             return
         costs = np.array(costs[: len(plain.names)], dtype=np.int64)
-        features = [np.arange(costs.size) % 2, 3 - np.arange(costs.size)]
         assert both(engine.clipped_sums(costs, base)) == both(plain.clipped_sums(costs, base))
-        asked = costs, features, [most, 2 * most], base
-        assert engine.lost(*asked) == plain.lost(*asked)
-        asked = costs, features[0], [1, 2, 100, GRID], base
+        asked = costs, np.arange(costs.size) % 2, [1, 2, 100, GRID], base
         assert engine.losers(*asked) == plain.losers(*asked)
 
 

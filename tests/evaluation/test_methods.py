@@ -106,7 +106,7 @@ def test_results_of_a_seed_are_pinned():
 PINNED = [
     ("pcr-paper", 95, 89, -0.0035),
     ("pcr", 206, 192, -0.0081),
-    ("rationed", 519, 493, -0.0029),
+    ("rationed", 519, 493, 0.0086),
     ("auto", 583, 567, -0.0003),
     ("plume-95", 1109, 649, -0.0118),
     ("plume-95-threshold", 113, 113, -0.0038),

@@ -71,12 +71,3 @@ class PlainPopulation:
             for share, places in self.shares(costs, base)
         ]
         return [sum(each >= bound for each in lost) for bound in at_least]
-
-    def lost(self, costs, features, most: Sequence[int], base=0) -> list[int]:
-        return [
-            sum(
-                max(-m, min(m, (GRID - share) * sum(int(each[place]) for place in places)))
-                for share, places in self.shares(costs, base)
-            )
-            for each, m in zip(features, most, strict=True)
-        ]

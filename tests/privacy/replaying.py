@@ -193,7 +193,7 @@ def _asked(name):
     return ask
 
 
-for _name in ("sizes", "weights", "found", "clipped_sums", "losers", "lost"):
+for _name in ("sizes", "weights", "found", "clipped_sums", "losers"):
     setattr(Truth, _name, _asked(_name))
 
 

@@ -55,11 +55,6 @@ def clipped_sums(costs: Integers, unit: int = 1) -> Weighted:
     return Weighted(costs, unit**2 * GRID**2 * RATION)
 
 
-def lost_features(most: Sequence[int]) -> Together:
-    """Of `lost`: each feature moves by at most its own bound."""
-    return Together(sum(each**2 for each in most))
-
-
 def scaled_sums(ration_squared: int) -> Together:
     """Of `Amounts.scaled_sums`: the squared norm of each user's amounts is at most this."""
     return Together(ration_squared)
@@ -132,15 +127,6 @@ class Population(Protocol):
 
         A user loses (GRID − a)·Σ weight, over their items of nonzero cost, with a as in
         `clipped_sums`. Weights are not negative.
-        """
-
-    def lost(
-        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
-    ) -> list[int]:
-        """For each feature, the sum over users of what they lose of it.
-
-        A user loses (GRID − a)·Σ feature, over their items of nonzero cost, with a as in
-        `clipped_sums`, clipped to ±m, where m is the feature's ``most``.
         """
 
 

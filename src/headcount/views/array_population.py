@@ -106,20 +106,6 @@ class ArrayPopulation:
 
         return self._total(of, self._known_parts(), len(at_least))
 
-    def lost(
-        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
-    ) -> list[int]:
-        """Return the sums over users of what they lose, clipped to ±m for each user."""
-        features = [np.where(costs > 0, feature, 0) for feature in features]
-
-        def of(part: Part) -> NDArray[np.int64]:
-            over = _Over(part, costs, base)
-            pairs = zip(features, most, strict=True)
-            clipped = [np.clip(over.lost(feature), -m, m).sum() for feature, m in pairs]
-            return np.array(clipped, dtype=np.int64)
-
-        return self._total(of, self._known_parts(), len(most))
-
     def _open_parts(self) -> list[Part]:
         """Return the pairs of items that are not yet found."""
         if self._open is None:

@@ -107,46 +107,28 @@ class EnginePopulation:
         self, costs: Integers, weights: Integers, at_least: Sequence[int], base: int = 0
     ) -> list[int]:
         """For each bound, how many users lose at least that much."""
-        lost = self._lost(costs, [weights], base)
+        lost = self._lost(costs, weights, base)
         each = {
-            f"bound{bound}": as_number(lost["lost0"] >= whole(bound)).sum() for bound in at_least
+            f"bound{bound}": as_number(lost["lost"] >= whole(bound)).sum() for bound in at_least
         }
         return self._numbers(lost.aggregate(**each))
-
-    def lost(
-        self, costs: Integers, features: Sequence[Integers], most: Sequence[int], base: int = 0
-    ) -> list[int]:
-        """Return the sums over users of what they lose, clipped to ±m for each user."""
-        import ibis
-
-        lost = self._lost(costs, features, base)
-        sums = {}
-        for number, m in enumerate(most):
-            clipped = ibis.greatest(ibis.least(lost[f"lost{number}"], whole(m)), whole(-m))
-            sums[f"sum{number}"] = clipped.sum().cast("int64")
-        return self._numbers(lost.aggregate(**sums))
 
     @cached_property
     def _number_of_users(self) -> int:
         sizes = self._split.sizes
         return self._numbers(sizes.aggregate(users=sizes.count().cast("int64")))[0]
 
-    def _lost(self, costs: Integers, values: Sequence[Integers], base: int) -> Expression:
+    def _lost(self, costs: Integers, values: Integers, base: int) -> Expression:
         """Return what each user loses of some values of items."""
-        named = {f"value{number}": each for number, each in enumerate(values)}
-        pairs = self._priced({"cost": costs, **named})
+        pairs = self._priced({"cost": costs, "value": values})
         each = pairs.group_by("user_number").agg(
-            spent=pairs["cost"].sum().cast("int64"),
-            **{name: pairs[name].sum().cast("int64") for name in named},
+            spent=pairs["cost"].sum().cast("int64"), value=pairs["value"].sum().cast("int64")
         )
-        return self._lost_of(each, self._share(each["spent"], base), list(named))
+        return self._lost_of(each, self._share(each["spent"], base))
 
-    def _lost_of(self, each: Expression, share: Expression, values: Sequence[str]) -> Expression:
+    def _lost_of(self, each: Expression, share: Expression) -> Expression:
         """Return what users lose of sums of values, given their shares."""
-        without = whole(GRID) - share
-        return each.select(
-            **{f"lost{number}": without * each[name] for number, name in enumerate(values)}
-        )
+        return each.select(lost=(whole(GRID) - share) * each["value"])
 
     def _numbers(self, row: Expression) -> list[int]:
         """Return the numbers of a table of one row; a NULL, over no users, is 0."""

@@ -125,11 +125,10 @@ class GroupedPopulation(EnginePopulation):
         table = self._grouped.users.table
         return self._numbers(table.aggregate(users=table.count().cast("int64")))[0]
 
-    def _lost(self, costs: Integers, values: Sequence[Integers], base: int) -> Expression:
+    def _lost(self, costs: Integers, values: Integers, base: int) -> Expression:
         """Return what each user loses of some values of items, except users within their ration."""
-        named = {f"value{number}": each for number, each in enumerate(values)}
-        over = self._over(costs, base, named)
-        return self._lost_of(over, self._share(over["cost"], base), list(named))
+        over = self._over(costs, base, {"value": values})
+        return self._lost_of(over, self._share(over["cost"], base))
 
     def _over(self, costs: Integers, base: int, values: dict[str, Integers]) -> Expression:
         """Return users who exceed their ration, with the cost of their items and sums of values."""

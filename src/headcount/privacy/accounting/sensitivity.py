@@ -71,8 +71,11 @@ class Weighted:
 
     def cost(self, sigma: float | Floats) -> Fraction:
         """Return ρ: the largest of ``squared``/(2·weight·σ²), exactly."""
-        scales = np.broadcast_to(sigma, self.weights.shape).tolist()
-        pairs = set(zip(self.weights.tolist(), scales, strict=True))
+        scales = np.broadcast_to(sigma, self.weights.shape)
+        products = self.weights * np.square(scales)
+        # Floats find where it is the largest, or nearly.
+        near = np.flatnonzero(products <= products.min(initial=np.inf) * (1 + 2.0**-40))
+        pairs = zip(self.weights[near].tolist(), scales[near].tolist(), strict=True)
         least = min((weight * Fraction(scale) ** 2 for weight, scale in pairs), default=None)
         return Fraction(0) if least is None else self.squared / (2 * least)
 

@@ -17,9 +17,6 @@ from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.questions import Integers
 
-#: σ as exponents of `TUNING.sigma_step`, which take a quarter of the memory of floats.
-Steps = NDArray[np.int16]
-
 
 @dataclasses.dataclass
 class Found:
@@ -98,24 +95,6 @@ class Expected:
         """Return the predictions for some of the items."""
         return Expected(self.means[places], self.own[places], self.spread[places])
 
-    def heaviness(self, off: Floats, error: Floats, lean: Floats | float) -> Floats:
-        """Return how heavy an item's users are, in standard deviations, given its measured count.
-
-        The count is E·(1 + x), where E is the prediction and x = ν + θ: ν is the noise of the
-        weight, and θ, with variance τ², says how heavy the users are. Heavy users lose more: a
-        share λ·θ/τ of the count is lost besides the loss that is added back to all counts. The
-        measured count is E·(1 + d) with d = ν + (1 − λ/τ)·θ + e. All terms are normal, so the mean
-        of θ given d is known. For large θ, the loss follows the logarithm of 1 + θ.
-
-        Args:
-            off: d.
-            error: the variance of e.
-            lean: λ.
-        """
-        tau = np.sqrt(self.spread)
-        heavy = (tau - lean) * tau / (self.own + (tau - lean) ** 2 + error) * off
-        return np.log1p(np.maximum(heavy, TUNING.least_part - 1)) / np.maximum(tau, 1e-9)
-
     def pull(self, error: Floats) -> Floats:
         """Return how far a count is shrunk towards its prediction; `error` is its variance.
 
@@ -137,19 +116,10 @@ class Expected:
         odd: NDArray[np.bool_] = np.abs(off) > 3 * np.sqrt(error + self.own + self.spread)
         return odd
 
-    def bias(self, error: Floats, lean: Floats | float) -> Floats:
-        """Return the loss that is not added back, per standard deviation of heaviness."""
-        tau = np.sqrt(self.spread)
-        known = (tau - lean) * tau / (self.own + (tau - lean) ** 2 + error)
-        return lean * (1 - known)
-
-    def variance(self, error: Floats, lean: Floats | float) -> Floats:
-        """Return the relative variance of a count after its loss is added back and it is shrunk."""
-        tau = np.sqrt(self.spread)
-        total = self.own + (tau - lean) ** 2 + error
-        both = self.own + tau * (tau - lean)
-        gain = (1 - self.pull(error)) * (1 + lean * (tau - lean) / total)
-        return np.maximum(self.own + self.spread - 2 * gain * both + gain**2 * total, 0.0)
+    def variance(self, error: Floats) -> Floats:
+        """Return the relative variance of a count after it is shrunk; `error` is its variance."""
+        pull = self.pull(error)
+        return pull**2 * (self.own + self.spread) + (1 - pull) ** 2 * error
 
 
 def coarse_noise(found: Found, rough: Floats, least: float) -> Floats:
@@ -160,7 +130,8 @@ def coarse_noise(found: Found, rough: Floats, least: float) -> Floats:
     """
     least = least if found.known else least * math.sqrt(found.number) * (1 + 1e-9)
     closer = (rough.min() / rough) ** TUNING.popularity
-    return np.maximum(stepped(TUNING.coarse_noise * rough * closer), least)
+    sigmas: Floats = np.maximum(TUNING.coarse_noise * rough * closer, least)
+    return sigmas
 
 
 @dataclass(frozen=True)
@@ -170,14 +141,11 @@ class Beliefs:
     Attributes:
         estimates: estimates of the counts.
         expected: what the weights alone predict.
-        heaviness: how heavy the users of each item are, in standard deviations of heaviness, shrunk
-            according to its noise.
         order: the items by falling estimate.
     """
 
     estimates: Floats
     expected: Expected
-    heaviness: Floats
     order: Integers
 
     @classmethod
@@ -188,10 +156,7 @@ class Beliefs:
         off = coarse / expected.means - 1
         off *= prior / (prior + (noise / expected.means) ** 2)
         estimates = expected.means * np.maximum(1 + off, TUNING.least_part)
-        tau = np.sqrt(expected.spread)
-        heavy = np.log1p(tau**2 / prior * (estimates / expected.means - 1))
-        heavy /= np.maximum(tau, 1e-9)
-        return cls(estimates, expected, heavy, np.argsort(-estimates, kind="stable"))
+        return cls(estimates, expected, np.argsort(-estimates, kind="stable"))
 
     def first(self, number: int) -> tuple[Floats, Expected]:
         """Return estimates and predictions for the first ``number`` items, by falling estimate."""
@@ -202,17 +167,18 @@ class Beliefs:
     def _ordered(self) -> tuple[Floats, Expected]:
         return self.estimates[self.order], self.expected.some(self.order)
 
-    def steps(self, r: float, number: int, scale: float = 1.0) -> Steps:
-        """σ, in steps, with which the final measurement meets the intended error.
+    def sigmas(self, r: float, number: int, scale: float = 1.0) -> Floats:
+        """σ with which the final measurement meets the intended error.
 
-        It is that of the first ``number`` items by falling estimate.
+        It is that of the first ``number`` items by falling estimate. What is known before rests on
+        an estimated spread, so the measurement has at least half of the intended precision.
         """
         estimates, expected = self.first(number)
         closer = (estimates[-1] / estimates) ** TUNING.popularity
         goal = (scale * TUNING.aim * r * closer) ** -2
         prior = 1 / (expected.own + TUNING.caution * expected.spread)
-        needed = np.maximum(goal - prior, TUNING.least_precision * goal)
-        return _steps(estimates * needed**-0.5).astype(np.int16)
+        sigmas: Floats = estimates * np.maximum(goal - prior, goal / 2) ** -0.5
+        return sigmas
 
 
 def _ratio_along(counts: Floats, weights: Floats, variances: Floats) -> tuple[Floats, Floats]:
@@ -246,19 +212,3 @@ def _spread(off: Floats, errors: Floats) -> float:
         seen = float(precisions @ (off**2 - errors) / precisions.sum())
         spread = nonnegative_posterior_mean(seen, float(precisions.sum()) ** -0.5)
     return spread
-
-
-def stepped(sigmas: Floats) -> Floats:
-    """Return σ rounded down to a whole step."""
-    return TUNING.sigma_step ** _steps(sigmas)
-
-
-def of_steps(steps: Steps) -> Floats:
-    """Return σ for each number of steps."""
-    first = int(steps.min())
-    each: Floats = TUNING.sigma_step ** np.arange(first, int(steps.max()) + 1, dtype=np.float64)
-    return each[steps - first]
-
-
-def _steps(sigmas: Floats) -> Floats:
-    return np.floor(np.log(sigmas) / math.log(TUNING.sigma_step))

@@ -52,7 +52,7 @@ def countable(
     steps = np.diff(ranks, prepend=0.0)
     chances = np.minimum(sizes.items[:, None] * counts / pairs, 1.0)
     # A count of h costs each of its users 1/(2σ²), with σ in proportion to h.
-    costs = steps / (2 * ration * (TUNING.forecast_aim * r * counts) ** 2)
+    costs = steps / (2 * ration * (TUNING.aim / TUNING.step * r * counts) ** 2)
     full = np.cumsum(costs) + np.sqrt(ranks) * costs / steps
     rations = needed(np.cumsum(chances * costs, axis=1), full, centres(full))
     each = np.cumsum(chances * steps / counts, axis=1) / ranks
@@ -62,12 +62,12 @@ def countable(
     numbers = []
     for case in hidden:
         users = sizes.users if case is None else np.where(seen, sizes.users, case)
-        good = (users @ lost_by_user <= TUNING.forecast_loss) & common
+        good = (users @ lost_by_user <= TUNING.most_loss * r) & common
         numbers.append(float(ranks[good].max(initial=0.0)))
     return numbers
 
 
-def lost(loads: Floats, sizes: Sizes) -> Floats:
+def lost_at(loads: Floats, sizes: Sizes) -> Floats:
     """Return the share of all pairs that is lost, for loads given in rations over all users.
 
     Each user's load is proportional to their number of items. If no users are seen, all is lost.

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from headcount.privacy.mechanisms.rationed.losses import AMOUNTS, Losers
+from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.sizes import GROUP, Floats, Sizes
 
 #: The possible sizes of such a group, in σ of a histogram: with more users it is not small.
@@ -125,14 +125,6 @@ class HiddenLosers(HiddenUsers):
         each = [(2.0**-some).sum() / width for some, (_, width) in zip(bins, _SHAPES, strict=True)]
         mean, off = self.moments(_NUMBERS * self.asked[0].sigma * np.array(each))
         return mean * most_lost, off * most_lost
-
-    def clipped(self, place: int, most: float) -> tuple[float, float]:
-        """Return the share it loses, clipped, where one histogram was asked for, and the error."""
-        if not self.asked:
-            return 0.0, 0.0
-        losers = self.asked[place]
-        each = _spread(losers) @ np.minimum(AMOUNTS, most)
-        return self.moments(_NUMBERS * losers.sigma * each / losers.unit)
 
 
 def _spread(histogram: Histogram) -> Floats:

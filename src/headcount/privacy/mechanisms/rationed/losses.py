@@ -1,4 +1,4 @@
-"""The loss of users who exceed their ration: how it grows, and which share of each item it is.
+"""The loss of users who exceed their ration, and how it grows.
 
 No privacy cost: everything here follows from noisy answers.
 """
@@ -12,12 +12,10 @@ import numpy as np
 
 from headcount.privacy.mechanisms.rationed.sizes import Floats, last_that_stands_out
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
-from headcount.privacy.questions import GRID, Integers
+from headcount.privacy.questions import GRID
 
 #: The weight of the rarest item kept, when a user's losses are added up.
 FINE = 2**8
-#: The number of features of an item.
-FEATURES = 3
 #: No loss is known more precisely than this: with a huge budget, rounding exceeds the noise.
 _ROUNDING = 1e-6
 #: The bin of users who lose all of the rarest item.
@@ -70,27 +68,11 @@ class Losers:
         """The noisy number of users in each bin, and 0 beyond the last that counts."""
         return np.where(np.arange(self.noisy.size) <= self.top, self.noisy, 0.0)
 
-    def clip(self, numbers: int) -> float:
-        """Return the bound for clipping each of ``numbers`` losses that balances noise and bias."""
-        users = np.maximum(self.seen, 0.0)
-
-        def squared(most: float) -> float:
-            clipped = float(users @ np.maximum(AMOUNTS - most, 0.0))
-            return numbers * (self.sigma * most) ** 2 + clipped**2
-
-        return min((float(bound) for bound in self.BOUNDS[ONE:]), key=squared)
-
-    def clipped(self, most: float) -> float:
-        """Return the factor by which the seen users' loss exceeds that loss clipped to ``most``."""
-        users = np.maximum(self.seen, 0.0)
-        kept = float(users @ np.minimum(AMOUNTS, most))
-        return float(users @ AMOUNTS) / kept if kept else 1.0
-
     def loss(self) -> tuple[float, float]:
         """Return the mean share that is lost, over the items, and its error."""
         seen = float(self.seen @ AMOUNTS) / self.unit
         noise = self.sigma * float(np.linalg.norm(AMOUNTS[: self.top + 1])) / self.unit
-        return seen, math.hypot(noise, TUNING.misfit * seen)
+        return seen, noise
 
 
 #: The values of A in a `Curve`.
@@ -106,8 +88,13 @@ class Curve:
     who lose, so the loss at load X is modelled as A·(1 − (1 + (X/X₀)^p)^(−1/2p)).
     """
 
-    def __init__(self, loads: Floats, guessed: Floats | None = None) -> None:
-        """Start from a guess of the loss at each load, if there is one."""
+    def __init__(
+        self, loads: Floats, acceptable: float = 0.0, guessed: Floats | None = None
+    ) -> None:
+        """Start from a guess of the loss at each load, if there is one.
+
+        What is believed of it is the load at which the acceptable loss is reached, to within e.
+        """
         # Twice as fine a grid in each direction changes how many items are released by 1 % or less.
         starts = np.geomspace(loads.min() / 16, loads.max() * 2**12, 120)
         powers = np.geomspace(0.4, 16, 16)
@@ -118,10 +105,10 @@ class Curve:
         self._losses: Floats = -np.expm1(-np.log1p(grown) / (2 * power))
         if guessed is not None:
             # The first load at which the guess reaches the acceptable loss, or the grid's end.
-            least = TUNING.forecast_loss
+            least = acceptable
             where = loads[guessed >= least].min(initial=starts[-1])
             reached = start * (2 * power * least) ** (1 / power)
-            log -= (np.log(reached / where) / TUNING.guess_spread) ** 2 / 2
+            log -= np.log(reached / where) ** 2 / 2
         self._log = np.repeat(log[:, None], _AMOUNTS_LOST.size, axis=1)
 
     def learned(self, place: int, loss: float, error: float) -> "Curve":
@@ -138,94 +125,3 @@ class Curve:
         means = self._losses @ (weights @ _AMOUNTS_LOST)
         squares = self._losses**2 @ (weights @ _AMOUNTS_LOST**2)
         return means, np.sqrt(np.maximum(squares - means**2, 0.0))
-
-
-def features(estimates: Floats, heaviness: Floats, kept: Integers) -> Floats:
-    """Return the features that an item's loss is modelled with, one per row.
-
-    The first is 1 everywhere. The others are how popular an item is, centred over the kept items,
-    and how heavy its users are.
-    """
-    popular = _standard(np.log(estimates), kept)
-    return np.array([np.ones(estimates.size), popular, _clipped(heaviness)])
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How the loss of an item follows from its features.
-
-    Attributes:
-        coefficients: one for each feature.
-        covariance: the covariance of their errors.
-    """
-
-    coefficients: Floats
-    covariance: Floats
-
-    @classmethod
-    def of(
-        cls, rows: Floats, weighted: Integers, estimates: Floats, answers: Floats, sigma: float
-    ) -> "Fit":
-        """Fit the coefficients to answers.
-
-        The question was Σⱼ hⱼ·ℓⱼ·fⱼ for each feature f, so the coefficients solve linear equations;
-        as no share exceeds 1, no coefficient is far from 0.
-        """
-        asked = GRID * (weighted * estimates) @ rows.T
-        sigma = max(sigma, _ROUNDING * float(np.abs(asked).max()))
-        precision = np.eye(len(answers)) + asked.T @ asked / sigma**2
-        covariance: Floats = np.linalg.inv(precision).astype(np.float64)
-        return cls(covariance @ (asked.T @ answers / sigma**2), covariance)
-
-
-@dataclass(frozen=True)
-class Slopes:
-    """How much more is lost of items with a feature, relative to the mean loss."""
-
-    means: Floats
-    covariance: Floats
-
-
-def pooled(fits: list[tuple[int, Fit]], losses: Floats) -> Slopes:
-    """Combine the prior with the fits at points of the path, given the mean loss at each point."""
-    before = np.array([TUNING.trend, TUNING.lean_spread]) ** -2
-    precision, right = np.diag(before), before * np.array([0.0, TUNING.lean])
-    for place, fit in fits:
-        loss = max(float(losses[place]), 1e-6)
-        weight = np.linalg.inv(fit.covariance[1:, 1:]) * loss**2
-        precision = precision + weight
-        right = right + weight @ fit.coefficients[1:] / loss
-    covariance = np.linalg.inv(precision)
-    return Slopes(covariance @ right, covariance)
-
-
-@dataclass(frozen=True)
-class ItemLosses:
-    """The share of each found item that is lost.
-
-    Attributes:
-        means: the shares, for items whose users are as heavy as expected.
-        lean: how much more is lost per standard deviation of heaviness.
-        errors: the standard errors of the shares, which items have in common.
-    """
-
-    means: Floats
-    lean: float
-    errors: Floats
-
-    @classmethod
-    def of(cls, rows: Floats, slopes: Slopes, loss: float, error: float) -> "ItemLosses":
-        """Return them for a mean loss and its error."""
-        means = loss * (1 + slopes.means[:-1] @ rows[1:-1])
-        apart = np.einsum("kj,kl,lj->j", rows[1:], slopes.covariance, rows[1:])
-        return cls(means, float(slopes.means[-1] * loss), np.sqrt(error**2 + loss**2 * apart))
-
-
-def _standard(values: Floats, kept: Integers) -> Floats:
-    centred = values - values[kept].mean()
-    spread = float(centred[kept].std())
-    return _clipped(centred / spread) if spread else 0.0 * centred
-
-
-def _clipped(feature: Floats) -> Floats:
-    return np.clip(feature, -TUNING.feature_clip, TUNING.feature_clip)

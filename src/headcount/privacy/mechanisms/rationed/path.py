@@ -11,12 +11,17 @@ from itertools import product
 
 import numpy as np
 
-from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Expected, Steps, of_steps
-from headcount.privacy.mechanisms.rationed.estimates import bias, variances
+from headcount.privacy.mechanisms.rationed.beliefs import Beliefs
+from headcount.privacy.mechanisms.rationed.estimates import variances
 from headcount.privacy.mechanisms.rationed.prices import Centring, enough, needed
 from headcount.privacy.mechanisms.rationed.sizes import Floats
 from headcount.privacy.mechanisms.rationed.tuning import TUNING
 from headcount.privacy.questions import GRID, Integers
+
+# Costs are rounded up, so that nobody loses anything only with a little more noise than computed.
+_ROUNDING = 1 + 1e-4
+# By how much σ may differ from that with which counts meet the intended error.
+_SCALES = [TUNING.step ** (power / 2) for power in (1, 0, -1, -2)]
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,7 @@ class Point:
 
     Attributes:
         kept: the items that are counted, by falling estimate.
-        steps: σ of their counts, in steps: compact, as a hundred points have many items each.
-        least: σ at which one item takes a user's whole ration; no σ is below it.
+        sigmas: σ of their counts.
         load: what all users' items cost together, in units of what a user can afford without loss.
         full: what a user with all counted items needs, in rations.
         centring: how the counts are centred.
@@ -34,17 +38,11 @@ class Point:
     """
 
     kept: Integers
-    steps: Steps
-    least: float
+    sigmas: Floats
     load: float
     full: float
     centring: Centring
     spare: bool = False
-
-    @property
-    def sigmas(self) -> Floats:
-        """σ of the count of each kept item."""
-        return np.maximum(of_steps(self.steps), self.least)
 
     def most_lost(self, weight: float) -> float:
         """Return what a user with all items loses, given the sum of the items' weights."""
@@ -60,25 +58,24 @@ def path(beliefs: Beliefs, r: float, least: float) -> list[Point]:
     """
     found = beliefs.order.size
     number_scales = [
-        *product(_numbers(found, TUNING.cut_step), TUNING.scales),
-        *_lossless(beliefs, r, least, _numbers(found, math.sqrt(math.sqrt(TUNING.cut_step)))),
+        *product(_numbers(found, TUNING.step), _SCALES),
+        *_lossless(beliefs, r, least, _numbers(found, TUNING.step**0.25)),
     ]
     points = [
-        _point(beliefs, beliefs.steps(r, number, scale), least) for number, scale in number_scales
+        _point(beliefs, beliefs.sigmas(r, number, scale), least) for number, scale in number_scales
     ]
-    scale = TUNING.scales[-1]
-    point = _point(beliefs, beliefs.steps(r, found, scale), least)
+    scale = _SCALES[-1]
+    point = _point(beliefs, beliefs.sigmas(r, found, scale), least)
     while (point.sigmas > least).any():
-        scale /= TUNING.scale_step
-        point = _point(beliefs, beliefs.steps(r, found, scale), least)
+        scale /= TUNING.step
+        point = _point(beliefs, beliefs.sigmas(r, found, scale), least)
         points.append(replace(point, spare=True))
     return sorted(points, key=lambda point: point.load)
 
 
 def _numbers(found: int, step: float) -> list[int]:
-    """Return numbers of items, falling by such steps to a small part of those found."""
-    least = TUNING.cut_step ** (1 - TUNING.cuts)
-    cuts = range(math.floor(-math.log(least) / math.log(step) + 1e-9) + 1)
+    """Return numbers of items, falling by such steps to an eighth of those found."""
+    cuts = range(math.ceil(math.log(8) / math.log(step)) + 1)
     return sorted({math.ceil(found / step**cut) for cut in cuts})
 
 
@@ -87,25 +84,24 @@ def _lossless(
 ) -> Iterator[tuple[int, float]]:
     """Yield factors for σ with which nobody loses anything, where they are not far from 1.
 
-    The factor `sigma_step` allows for σ being rounded down. Allowing up to 1.6 times the noise
-    changed nothing.
+    Allowing up to 1.6 times the noise changed nothing.
     """
     for number in numbers:
-        _, full = Centring.of(np.maximum(of_steps(beliefs.steps(r, number)), least), least)
-        scale = TUNING.sigma_step * math.sqrt(full) / 2
-        if TUNING.scales[-1] <= scale <= 1 / TUNING.scales[-1]:
+        _, full = Centring.of(np.maximum(beliefs.sigmas(r, number), least), least)
+        scale = math.sqrt(full) / 2 * _ROUNDING
+        if _SCALES[-1] <= scale <= 1 / _SCALES[-1]:
             yield number, scale
 
 
-def _point(beliefs: Beliefs, steps: Steps, least: float) -> Point:
-    kept = beliefs.order[: steps.size]
-    sigmas = np.maximum(of_steps(steps), least)
+def _point(beliefs: Beliefs, aimed: Floats, least: float) -> Point:
+    kept = beliefs.order[: aimed.size]
+    sigmas = np.maximum(aimed, least)
     each = (least / sigmas) ** 2
     centring, full = Centring.of(sigmas, least)
-    estimates, _ = beliefs.first(steps.size)
+    estimates, _ = beliefs.first(aimed.size)
     load = float(estimates @ each) / enough(full, centring.centre)
     most = float(needed(each.sum(), full, centring.centre))
-    return Point(kept, steps, least, load, most, centring)
+    return Point(kept, sigmas, load, most, centring)
 
 
 def best(
@@ -113,30 +109,28 @@ def best(
     beliefs: Beliefs,
     losses: Floats,
     errors: Floats,
-    lean: float,
     r: float,
     furthest: int,
     more: float = 1.0,
 ) -> int:
     """Return the place of the point that promises the most items within the target.
 
-    A point is eligible only if items of heavy users come out hardly lower there than others. Among
-    points that promise equally many items, the one with the smallest errors is returned. Less noise
-    than the target requires must be `harmless`: a small group whose items nobody else has loses far
-    more than the average.
+    At most a small share of the counts may be lost on average, since some items lose several times
+    as much. Among points that promise equally many items, the one with the smallest errors is
+    returned. Less noise than the target requires must be `harmless`: a small group whose items
+    nobody else has loses far more than the average.
 
     Args:
         points: the points of the path.
         beliefs: what is known about the items.
         losses: the mean loss at each point.
         errors: the errors of these losses.
-        lean: how much more is lost per standard deviation of heaviness, relative to the loss.
         r: the target.
         furthest: the last place at which there may be less noise than the target requires even
             though users may lose something.
         more: the ratio of noise to planned noise, as other questions may have been asked.
     """
-    biases, promised, squares = {}, {}, {}
+    promised, squares = {}, {}
     # Only eligible points are evaluated: with many items each takes a while.
     for place, (point, loss, error) in enumerate(
         zip(points, losses.tolist(), errors.tolist(), strict=True)
@@ -144,39 +138,16 @@ def best(
         lossy = point.spare and point.full > 1
         if lossy and not (place <= furthest and harmless(point.kept.size, loss, r)):
             continue
-        noise, expected = _noise(point, beliefs, more)
-        squared = variances(expected, noise, loss, lean * loss, error)
-        biases[place] = bias(expected, noise, loss, lean * loss)
+        if loss > TUNING.most_loss * r and place > 0:
+            continue
+        estimates, expected = beliefs.first(point.kept.size)
+        noise = (more * point.centring.noise(point.sigmas) / estimates) ** 2
+        squared = variances(expected, noise, loss, error)
         promised[place] = number_released(np.sqrt(squared), r)
         squares[place] = float(squared.mean())
-    most_bias = max(TUNING.bias * r, min(biases.values()))
-    fair = [place for place, lower in biases.items() if lower <= most_bias]
-    most = max(promised[place] for place in fair)
-    good = [place for place in fair if promised[place] == most]
+    most = max(promised.values())
+    good = [place for place, number in promised.items() if number == most]
     return min(good, key=lambda place: squares[place])
-
-
-def stated(
-    point: Point, beliefs: Beliefs, loss: float, lean: float, error: float, more: float
-) -> Floats:
-    """Return the relative variances that will be stated for the counts of a point.
-
-    Args:
-        point: a point of the path.
-        beliefs: what is known about the items.
-        loss: the mean loss there.
-        lean: how much more is lost per standard deviation of heaviness.
-        error: the error of the loss.
-        more: the ratio of noise to planned noise.
-    """
-    noise, expected = _noise(point, beliefs, more)
-    return variances(expected, noise, loss, lean, error)
-
-
-def _noise(point: Point, beliefs: Beliefs, more: float) -> tuple[Floats, Expected]:
-    """Return the relative variances of the noise at a point, and the predictions there."""
-    estimates, expected = beliefs.first(point.kept.size)
-    return (more * point.centring.noise(point.sigmas) / estimates) ** 2, expected
 
 
 def harmless(number: int, loss: float, r: float) -> bool:

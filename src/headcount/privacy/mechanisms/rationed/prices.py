@@ -142,11 +142,14 @@ def costs_of(sigmas: Floats, rho: Fraction) -> Integers:
     less noise than `sigma_for` a whole ration; so are costs whose sum does not fit in 64 bits.
     """
     share = RATION / (2 * rho)
-    costs = {
-        sigma: math.ceil(share / Fraction(sigma) ** 2) if math.isfinite(sigma) else 0
-        for sigma in set(sigmas.tolist())
-    }
-    each = [costs[sigma] for sigma in sigmas.tolist()]
+
+    def cost(sigma: float) -> int:
+        if math.isinf(sigma):
+            return 0
+        numerator, denominator = sigma.as_integer_ratio()  # thousands of fractions are slow
+        return -(-share.numerator * denominator**2 // (share.denominator * numerator**2))
+
+    each = list(map(cost, sigmas.tolist()))
     if max(each, default=0) > RATION or sum(each) >= 2**63:
         raise ValueError("an item costs more than a ration, or the costs do not fit in 64 bits")
     return np.array(each, dtype=np.int64)

@@ -1,7 +1,6 @@
 """The questions of a rationed release, each paid for before it is asked (rationed.md)."""
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
@@ -13,14 +12,13 @@ from headcount.privacy.accounting.gaussian import reach, sigma_for
 from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.losses import Losers
 from headcount.privacy.mechanisms.rationed.prices import NOT_CENTRED, Centring, Prices
-from headcount.privacy.mechanisms.rationed.sizes import Floats, Sizes
+from headcount.privacy.mechanisms.rationed.sizes import Sizes
 from headcount.privacy.questions import (
     GRID,
     USERS_IN_BINS,
     Integers,
     Population,
     clipped_sums,
-    lost_features,
     weights_norm,
 )
 
@@ -119,20 +117,6 @@ class PaidQueries:
 
         noisy = self.gate.noisy(ask, USERS_IN_BINS, sigma, LOSING)
         return Losers(noisy.astype(np.float64), sigma, mass, most)
-
-    def lost(
-        self, prices: Prices, features: Sequence[Integers], most: Sequence[int], rho: Fraction
-    ) -> tuple[Floats, float]:
-        """Return how much of each feature is lost, each user clipped to ``most``, and σ."""
-        moved = lost_features(most)
-        sigma = float(math.ceil(sigma_for(rho, moved.squared)))
-        noisy = self.gate.noisy(
-            lambda: self.population.lost(prices.items, features, most, prices.base),
-            moved,
-            sigma,
-            LOSING,
-        )
-        return noisy.astype(np.float64), sigma
 
 
 def _bins(at_least: list[int]) -> list[int]:

@@ -19,26 +19,18 @@ from headcount.privacy.accounting.gaussian import sigma_for
 from headcount.privacy.gate import Gate
 from headcount.privacy.mechanisms.rationed.beliefs import Beliefs, Found, coarse_noise
 from headcount.privacy.mechanisms.rationed.estimates import estimated
-from headcount.privacy.mechanisms.rationed.forecast import lost, second_share
+from headcount.privacy.mechanisms.rationed.forecast import lost_at, second_share
 from headcount.privacy.mechanisms.rationed.hidden import HiddenLosers
 from headcount.privacy.mechanisms.rationed.losses import (
-    FEATURES,
     FINE,
     Curve,
-    Fit,
-    ItemLosses,
     Losers,
-    features,
-    pooled,
 )
 from headcount.privacy.mechanisms.rationed.path import (
     Point,
     best,
-    harmless,
-    number_released,
     path,
     released,
-    stated,
 )
 from headcount.privacy.mechanisms.rationed.prices import Prices
 from headcount.privacy.mechanisms.rationed.queries import PaidQueries
@@ -118,7 +110,7 @@ def rationed_release(
     coarse = asking.counts(noise, TUNING.coarse * rho)
     beliefs = Beliefs.from_coarse(found, coarse, noise)
     search = _Search(asking, beliefs, sizes, r, rho)
-    point, losses = search.run()
+    point, lost, unsure = search.run()
     # Costs, and so losses, stay as in the questions; the remaining budget decides the noise.
     rest = asking.gate.left.rho
     scale = math.sqrt(search.ration / rest)
@@ -128,7 +120,7 @@ def rationed_release(
     centring = point.centring.scaled(scale)
     measured = asking.counts(chosen, rest, centring)[point.kept]
     sigmas = centring.noise(sigmas)
-    estimates, errors = estimated(found, point.kept, measured, sigmas, losses)
+    estimates, errors = estimated(found, point.kept, measured, sigmas, lost, unsure)
     good = released(errors / estimates, r)
     good = good[np.argsort(-estimates[good], kind="stable")]
     return RationedCounts(
@@ -150,139 +142,59 @@ class _Search:
     ) -> None:
         self.asking, self.beliefs, self.r = asking, beliefs, r
         self.rho = rho
-        asked = TUNING.questions * TUNING.users_asked + TUNING.features_asked
+        asked = TUNING.questions * TUNING.users_asked
         #: The planned ration for the counts. Costs are parts of it, whatever is left in the end.
         self.ration = asking.gate.left.rho - asked * rho
         self.points = path(beliefs, r, sigma_for(self.ration))
         loads = np.array([point.load for point in self.points])
-        self.before = Curve(loads, lost(loads, sizes) if sizes.users.any() else None)
+        self.before = Curve(
+            loads, TUNING.most_loss * r, lost_at(loads, sizes) if sizes.users.any() else None
+        )
         #: What a user with every item loses at each point, as a share of the whole; 0 where budget
         #: is left over, which `harmless` handles.
         self.most_lost = np.array([0.0 if p.spare else self._most_lost(p) for p in self.points])
         self.asked: list[tuple[int, Losers]] = []
-        self.featured: list[tuple[int, float, float, int, float]] = []
-        #: The place asked about, the mean share lost there, and its error due to noise.
-        self.answers: list[tuple[int, float, float]] = []
-        self.fits: list[tuple[int, Fit]] = []
-        #: The ratio of noise to planned noise.
-        self.noise = 1.0
 
-    def run(self) -> tuple[Point, ItemLosses]:
-        """Return how far to go, and the share of each item that is lost there."""
-        for _ in range(TUNING.questions + TUNING.more_questions):
-            place = self._best(self._expected())
-            if self._nobody_loses(place) or len(self.asked) >= TUNING.questions:
-                further = self._worth_asking(place)
-                if further is None:
-                    break
-                place = further
+    def run(self) -> tuple[Point, float, float]:
+        """Return how far to go, the mean share that is lost there, and its error."""
+        for _ in range(TUNING.questions):
+            place = self._best()
+            if self._nobody_loses(place):
+                break
             self._ask_users(place)
-        else:
-            place = self._best(self._expected())
-        if not self._nobody_loses(place):
-            self._ask_features(place)
-        self.noise = self._noise(features=False)
-        # No further than the place that was asked about last.
+        place = self._best(doubt=1.0)
         losses, errors = self._expected()
-        place = min(self._best((losses, errors), 1.0, self._furthest()), place)
-        point = self.points[place]
-        slopes = pooled(self.fits, losses)
-        rows = self._rows(point)
-        return point, ItemLosses.of(rows, slopes, float(losses[place]), float(errors[place]))
-
-    def _worth_asking(self, place: int) -> int | None:
-        """Return where an answer is worth more than it costs, or None.
-
-        Noise may look like a few users with nearly everything. What their absence would gain is
-        weighted by the chance that there are none.
-
-        Args:
-            place: the best place so far.
-        """
-        self.noise = self._noise(features=True)
-        without = self._expected(HiddenLosers([]))
-        further = self._best(without)
-        promised = [self._promised(further, without), self._promised(place, self._expected())]
-        gain = math.log(max(promised[0], 1) / max(promised[1], 1))
-        return further if self._hidden.none * gain > TUNING.users_asked else None
+        return self.points[place], float(losses[place]), float(errors[place])
 
     def _nobody_loses(self, place: int) -> bool:
         """Whether even a user with every item is within the ration."""
         return self.points[place].full <= 1
 
-    def _noise(self, *, features: bool) -> float:
-        """Return the ratio of noise to planned noise, if nothing else is asked."""
-        rest = self.asking.gate.left.rho - features * TUNING.features_asked * self.rho
-        return math.sqrt(self.ration / rest)
+    def _best(self, doubt: float = 0.0) -> int:
+        losses, errors = self._expected()
+        more = math.sqrt(self.ration / self.asking.gate.left.rho)
+        furthest = (
+            max((place for place, _ in self.asked), default=-1) if doubt else len(self.points)
+        )
+        return best(self.points, self.beliefs, losses, doubt * errors, self.r, furthest, more)
 
-    def _promised(self, place: int, expected: tuple[Floats, Floats]) -> int:
-        losses, errors = expected
-        lean = self._lean(losses)
-        loss, error = float(losses[place]), float(errors[place])
-        point = self.points[place]
-        squared = stated(point, self.beliefs, loss, lean * loss, error, self.noise)
-        return number_released(np.sqrt(squared), self.r)
-
-    def _best(
-        self, expected: tuple[Floats, Floats], doubt: float = 0.0, furthest: int | None = None
-    ) -> int:
-        losses, errors = expected
-        last = len(self.points) if furthest is None else furthest
-        lean = self._lean(losses)
-        unsure = doubt * errors
-        return best(self.points, self.beliefs, losses, unsure, lean, self.r, last, self.noise)
-
-    def _lean(self, losses: Floats) -> float:
-        """Return the extra loss per standard deviation of heaviness, relative to the loss."""
-        return float(pooled(self.fits, losses).means[-1])
-
-    @property
-    def _hidden(self) -> HiddenLosers:
-        return HiddenLosers([losers for _, losers in self.asked])
-
-    def _expected(self, hidden: HiddenLosers | None = None) -> tuple[Floats, Floats]:
+    def _expected(self) -> tuple[Floats, Floats]:
         """Return the expected mean loss at each point, and its standard deviation.
 
         Where a user with every item is within the ration, nobody loses.
-
-        Args:
-            hidden: users hidden by noise; by default, what the answers say about them.
         """
-        hidden = hidden or self._hidden
-        losses, errors = self.curve(hidden).expected()
-        more, unsure = hidden.losses(self.most_lost)
-        nobody = np.array([point.full <= 1 for point in self.points])
-        return np.where(nobody, 0.0, losses + more), np.where(nobody, 0.0, np.hypot(errors, unsure))
-
-    def curve(self, hidden: HiddenLosers) -> Curve:
-        """Return what is known about how the loss of the users who are seen grows."""
         curve = self.before
         for place, losers in self.asked:
-            if self.points[place].full > 1:
-                curve = curve.learned(place, *losers.loss())
-        for place, loss, error, number, clip in self.featured:
-            if self.points[place].full > 1:
-                # The answer includes hidden users' losses, clipped; the curve describes the others.
-                more, unsure = hidden.clipped(number, clip)
-                curve = curve.learned(place, loss - more, math.hypot(error, unsure))
-        return curve
+            curve = curve.learned(place, *losers.loss())
+        losses, errors = curve.expected()
+        more, unsure = HiddenLosers([losers for _, losers in self.asked]).losses(self.most_lost)
+        nobody = np.array([point.full <= 1 for point in self.points])
+        return np.where(nobody, 0.0, losses + more), np.where(nobody, 0.0, np.hypot(errors, unsure))
 
     def _most_lost(self, point: Point) -> float:
         weights = _weights(self.beliefs, point)
         everything = GRID * float(weights @ self.beliefs.estimates)
         return point.most_lost(float(weights.sum())) / everything
-
-    def _furthest(self) -> int:
-        """Return the last place where an answer about that very place says that little is lost.
-
-        The curve is smooth, but users with the same items reach their ration all at once.
-        """
-        said = [
-            (place, harmless(self.points[place].kept.size, loss - 2 * error, self.r))
-            for place, loss, error in self.answers
-        ]
-        first_harm = min((place for place, fine in said if not fine), default=len(self.points))
-        return max((place for place, fine in said if fine and place < first_harm), default=-1)
 
     def _ask_users(self, place: int) -> None:
         point = self.points[place]
@@ -299,39 +211,6 @@ class _Search:
         tops = [top - max(0, round(math.log2(n / point.kept.size))) for top, n in sizes]
         losers = replace(losers, at_least=max([losers.at_least, *tops]))
         self.asked.append((place, losers))
-        loss, error = losers.loss()
-        self.answers.append((place, loss, error))
-
-    def _ask_features(self, place: int) -> None:
-        point, kept = self.points[place], self.points[place].kept
-        rows = self._rows(point)
-        weighted = np.rint(rows * _weights(self.beliefs, point)).astype(np.int64)
-        # Users lose at most what they lose at the next larger load that was asked about.
-        number = min(
-            range(len(self.asked)),
-            key=lambda n: (self.asked[n][0] < place, abs(self.asked[n][0] - place)),
-        )
-        near, losers = self.asked[number]
-        unit = self.beliefs.estimates[self.points[near].kept[-1]]
-        clip = losers.clip(FEATURES)
-        most = math.ceil(min(clip * self.beliefs.estimates[kept[-1]] / unit, _MOST_CLIP))
-        answers, sigma = self.asking.lost(
-            _prices(self.beliefs, point, self.ration),
-            list(weighted),
-            [most] * FEATURES,
-            TUNING.features_asked * self.rho,
-        )
-        some = self.beliefs.estimates[kept]
-        more = losers.clipped(clip)
-        fit = Fit.of(rows[:, kept], weighted[:, kept], some, more * answers, more * sigma)
-        unsure = (more - 1) / more * float(fit.coefficients[0])
-        loss, noise = float(fit.coefficients[0]), math.sqrt(max(float(fit.covariance[0, 0]), 0.0))
-        self.answers.append((place, loss, noise))
-        self.featured.append((place, loss, math.hypot(noise, unsure), number, clip))
-        self.fits.append((place, fit))
-
-    def _rows(self, point: Point) -> NDArray[np.float64]:
-        return features(self.beliefs.estimates, self.beliefs.heaviness, point.kept)
 
 
 def _weights(beliefs: Beliefs, point: Point) -> NDArray[np.float64]:

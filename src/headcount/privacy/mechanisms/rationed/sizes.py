@@ -71,7 +71,7 @@ class Sizes:
 
     @staticmethod
     def _stand_out(users: Floats, sigma: float) -> bool:
-        return float(users.sum()) >= TUNING.likely * sigma * math.sqrt(users.size)
+        return float(users.sum()) >= TUNING.seen / 2 * sigma * math.sqrt(users.size)
 
     @classmethod
     def _half_way(cls, users: Floats, sigma: float) -> int | None:
