@@ -92,6 +92,16 @@ def test_what_cannot_be_run(parquet, options, says):
         counts(parquet, **options)
 
 
+def test_a_value_that_cannot_be_converted_is_not_called_a_bad_line(files):
+    asked = {"user": "u", "item": "i", "rho": 1.0, "unsafe_seed": 1}
+    for how in (
+        {"sql": "SELECT u, CAST(n AS INTEGER) AS i FROM events"},
+        {"where": "CAST(n AS INTEGER) > 1"},
+    ):
+        with pytest.raises(hc.InputError, match="TRY_CAST in place of CAST"):
+            hc.release(files, **asked, **how)
+
+
 def test_describing_a_query_does_not_run_it(parquet):
     """What it would tell about rows, by failing or not, costs what was reserved."""
     failing = (

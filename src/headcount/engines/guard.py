@@ -41,6 +41,10 @@ _SCHEMA_FAULTS = {"BinderException", "CatalogException", "ParserException", "Ope
 # What DuckDB raises when a query names a file that it may not open.
 _CLOSED = "PermissionException"
 _ONLY_THE_SOURCE = "it names another file, and SQL can read only the source"
+_NOT_CONVERTED = (
+    "a value cannot be converted to another type. In SQL and conditions, TRY_CAST in place of CAST "
+    "makes such a value NULL"
+)
 # Failures of the engine itself, such as one that has too little memory to clean up after another.
 _ENGINE_FAULTS = {"FatalException", "InternalException", "ResourceInUseException"}
 # What errors say when there is too little memory to load a library or to start a thread. Only
@@ -183,6 +187,8 @@ def _without_data(error: BaseException, error_prefix: str, expected: str) -> Hea
         return EngineError(f"{error_prefix}: there is no space left for temporary files")
     if kind == _CLOSED:
         return SourceError(f"{error_prefix}: {_ONLY_THE_SOURCE}")
+    if kind == "ConversionException":  # DuckDB's, which is not about the form of a line
+        return SourceError(f"{error_prefix}: {_NOT_CONVERTED}")
     if kind in _DATA_FAULTS or type(error).__module__ == "sqlite3":
         return SourceError(f"{error_prefix}: {expected}")
     return EngineError(f"{error_prefix}: the engine failed ({kind})")
