@@ -26,5 +26,4 @@ def _nobody_hides(monkeypatch):
         return [(1.0, np.zeros(self.asked[0].noisy.size))]
 
     monkeypatch.setattr(HiddenLosers, "losses", none)
-    monkeypatch.setattr(HiddenLosers, "clipped", lambda self, place, most: (0.0, 0.0))
     monkeypatch.setattr(HiddenUsers, "cases", no_cases)
