@@ -335,10 +335,6 @@ class Remembering(PlainPopulation):
         self.answer = self.answer or super().losers(*asked)
         return self.answer
 
-    def lost(self, *asked):
-        self.answer = self.answer or super().lost(*asked)
-        return self.answer
-
 
 def exceeded():
     """Neighbours: one more user who exceeds the ration, and what items then cost."""
@@ -369,28 +365,3 @@ def test_losers():
     assert len(Losers.BOUNDS) > 30
     assert losers_told_apart() <= BUDGET.epsilon
     assert losers_told_apart(HalfTheNoise) > BUDGET.epsilon
-
-
-# The user loses more of each feature than one user may weigh in the answer.
-MOST = [100, 50, 70]
-
-
-def losses_told_apart(noise=SeededEntropy):
-    features = [np.full(4, value) for value in (1, -1, 2)]
-
-    def runs(population, entropy):
-        asked = [asking(population, entropy) for _ in range(SINGLE_RUNS)]
-        return np.array([each.lost(COSTS, features, MOST, RHO)[0] for each in asked])
-
-    def score(sums, here, there):
-        one, two = (np.array(side.answer) for side in (here, there))
-        assert np.abs(one - two).tolist() == MOST
-        sigma = math.sqrt(sum(most**2 for most in MOST) / (2 * RHO))
-        return gaussian_score(sums, one, two, sigma).sum(axis=1)
-
-    return told_apart(runs, *exceeded(), score, noise)
-
-
-def test_losses():
-    assert losses_told_apart() <= BUDGET.epsilon
-    assert losses_told_apart(HalfTheNoise) > BUDGET.epsilon
