@@ -24,6 +24,8 @@ def ticks(kind, bits=64):
     return pa.array(EDGES[bits], f"int{bits}").cast(kind)
 
 
+#: It does not write views of text, and marks every time of day as one with a zone.
+OLD_ARROW = int(pa.__version__.split(".")[0]) < 18
 #: Kinds that are one type in other encodings, with values at its edges.
 TEXT = ["", "\\xFF", "1", "1.0", "true", "1970-01-01"]
 KINDS = {
@@ -31,7 +33,7 @@ KINDS = {
         pa.array(TEXT),
         pa.array(TEXT, pa.large_string()),
         pa.array(TEXT).dictionary_encode(),
-        pa.array(TEXT, pa.string_view()),
+        *([] if OLD_ARROW else [pa.array(TEXT, pa.string_view())]),
     ],
     "bytes": [pa.array([b"\xff", b"1", b""]), pa.array([b"\xff", b"\\xFF"], pa.large_binary())],
     **{f"int{bits}": [pa.array(ends, f"int{bits}")] for bits, ends in EDGES.items()},
@@ -92,6 +94,8 @@ SAID = (
 )
 # Whole numbers of 64 bits, in two places of the matrix.
 SAME = {"one of a few numbers": "int64"}
+if OLD_ARROW:
+    SAME["times in us"] = "times with a zone"
 
 
 def test_files_of_different_types_are_refused_whatever_they_hold(files):

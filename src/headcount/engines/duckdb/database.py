@@ -1,5 +1,6 @@
 """A DuckDB file, or files as one table: the tables, and what the catalog says about them."""
 
+import os
 from collections.abc import Collection, Sequence
 from glob import escape
 from pathlib import Path
@@ -21,7 +22,8 @@ def close_doors(connection: Any, files: Sequence[Path] = ()) -> None:  # noqa: A
     Otherwise a query could read whatever this process can.
     """
     # Some versions look for the name of a file, others for the pattern that it is opened by.
-    names = {name for path in files for name in (str(path), escape(str(path)))}
+    paths = {name for path in files for name in (str(path), os.path.abspath(path))}  # noqa: PTH100
+    names = {name for path in paths for name in (path, escape(path))}
     listed = ", ".join("'" + name.replace("'", "''") + "'" for name in sorted(names))
     if names:
         connection.execute(f"SET allowed_paths = [{listed}]")
