@@ -9,7 +9,7 @@ from headcount.errors import BudgetExceededError
 from headcount.privacy.accounting.filter import Cost
 from headcount.privacy.accounting.sensitivity import EachByOne, Together, Weighted, pick_cost
 from headcount.privacy.gate import Gate
-from headcount.privacy.randomness import SeededEntropy
+from headcount.privacy.randomness import OsEntropy, SeededEntropy
 from tests.privacy.scripted import ScriptedEntropy
 
 ONE = Together(1)
@@ -132,3 +132,10 @@ def test_a_part_is_spent_at_once_and_has_its_own_account():
 def test_lots_are_free_and_all_different():
     gate = Gate(Cost(), ScriptedEntropy([5, 5, 7, 5]))
     assert gate.lots(2).tolist() == [7, 5]
+
+
+@pytest.mark.parametrize("answer", [[0.5], np.array([0.5])], ids=["list", "array"])
+def test_an_answer_is_in_whole_numbers(answer):
+    """A fraction would be cut off, and who has it would move the answer by nothing."""
+    with pytest.raises(TypeError):
+        Gate(Cost(Fraction(1)), OsEntropy()).noisy(lambda: answer, ONE, 2.0)

@@ -180,7 +180,7 @@ def stored_schemas(
 def keys_of(line: str, asked: Collection[str]) -> list[str]:
     """Return the columns of JSON lines: the keys of the object on the first line.
 
-    Of keys that are equal but for case one is returned, which is asked for if any of them is.
+    Of keys that differ only in case, one is returned: the one that is asked for, if any.
 
     Raises:
         SourceError: the line is not one object, or has a list or an object where one of the

@@ -84,10 +84,11 @@ class Gate:
             raise BudgetExceededError("a step is charged less than what one user can move costs")
         cost = Cost(rho, delta)
         self._filter.reserve(cost, purpose)
-        answer = np.asarray(ask(), dtype=np.int64)
-        if sensitivity.number not in (None, answer.size):
+        answer = ask()
+        true = answer.tolist() if isinstance(answer, np.ndarray) else list(answer)
+        if sensitivity.number not in (None, len(true)):
             raise BudgetExceededError("an answer has more or fewer numbers than were paid for")
-        noisy = self._entropy.discrete_gaussian(answer.tolist(), sigma)
+        noisy = self._entropy.discrete_gaussian(true, sigma)  # refuses what is not whole
         self._filter.settle(cost)
         return np.array(noisy, dtype=np.int64)
 
